@@ -1,0 +1,15 @@
+/** Every default number of the engine, in one place. */
+export const engineDefaults = {
+  maxTurns: 100,
+  maxReconnects: 5,
+  compactionMaxReconnects: 3,
+  /** A clean end with neither text nor call is tried again this often. */
+  maxEmptyReplies: 2,
+  reconnectBackoffMs: 250,
+  reconnectBackoffMaxMs: 30_000,
+  /** How far the engine runs ahead of its reader. */
+  readAheadMessages: 1024,
+  readAheadBytes: 4 * 1024 * 1024,
+  /** How long an interrupt waits for a Trace that does not answer. */
+  interruptTraceWaitMs: 20,
+} as const;

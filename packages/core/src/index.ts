@@ -1,0 +1,1 @@
+export * from "@coxswain/protocol"; export * from "./engine/ports.ts";

@@ -46,9 +46,7 @@ export interface Builders {
   userImage(imageUrl: string): OmniMessage<ImageUrlPayload>;
   assistantText(text: string, options?: ModelOptions): OmniMessage<TextPayload>;
   thinking(text: string, options?: ModelOptions): OmniMessage<ThinkingPayload>;
-  toolCall(
-    call: { name: string; arguments: string; toolCallId: string } & ModelOptions,
-  ): OmniMessage<ToolCallPayload>;
+  toolCall(call: { name: string; arguments: string; toolCallId: string } & ModelOptions): OmniMessage<ToolCallPayload>;
   toolCallOutput(output: {
     output: string;
     toolCallId: string;
@@ -72,7 +70,10 @@ export interface Builders {
     stopReason?: StopReason | undefined;
   }): OmniMessage<PartialToolCallOutputPayload>;
   requestBegin(): OmniMessage<RequestBeginPayload>;
-  requestEnd(status: StopReason, details?: Loose<Omit<RequestEndPayload, "type" | "status">>): OmniMessage<RequestEndPayload>;
+  requestEnd(
+    status: StopReason,
+    details?: Loose<Omit<RequestEndPayload, "type" | "status">>,
+  ): OmniMessage<RequestEndPayload>;
   approvalDecision(decision: ApprovalDecision, toolCallId: string): OmniMessage<ApprovalDecisionPayload>;
   tokenUsage(counts: { session: TokenCounts; request: TokenCounts }): OmniMessage<TokenUsagePayload>;
   compactionBegin(details: Omit<CompactionBeginPayload, "type">): OmniMessage<CompactionBeginPayload>;
@@ -92,9 +93,17 @@ function withoutUndefined<T extends object>(value: T): T {
 /** @param now Milliseconds since the epoch. */
 export function createBuilders(now: () => number): Builders {
   const model = <P extends ModelPayload>(payload: Loose<P>): OmniMessage<P> =>
-    ({ timestamp: isoTimestamp(now()), type: "model_msg", payload: withoutUndefined(payload) }) as unknown as OmniMessage<P>;
+    ({
+      timestamp: isoTimestamp(now()),
+      type: "model_msg",
+      payload: withoutUndefined(payload),
+    }) as unknown as OmniMessage<P>;
   const event = <P extends EventPayload>(payload: Loose<P>): OmniMessage<P> =>
-    ({ timestamp: isoTimestamp(now()), type: "event_msg", payload: withoutUndefined(payload) }) as unknown as OmniMessage<P>;
+    ({
+      timestamp: isoTimestamp(now()),
+      type: "event_msg",
+      payload: withoutUndefined(payload),
+    }) as unknown as OmniMessage<P>;
 
   return {
     userText: (text, options) => model<TextPayload>({ type: "text", role: "user", text, sender: options?.sender }),
@@ -148,7 +157,13 @@ export function createBuilders(now: () => number): Builders {
       payload:
         stopReason === undefined
           ? { type: "partial_thinking", role: "assistant", event_type: eventType, thinking: text }
-          : { type: "partial_thinking", role: "assistant", event_type: eventType, thinking: text, stop_reason: stopReason },
+          : {
+              type: "partial_thinking",
+              role: "assistant",
+              event_type: eventType,
+              thinking: text,
+              stop_reason: stopReason,
+            },
     }),
     partialToolCall: (fragment) =>
       model<PartialToolCallPayload>({

@@ -1,0 +1,108 @@
+/** Messages that others wrote: a line of a file, an event from a server, a value from a host. */
+import { describeValue, ProtocolError } from "./error.ts";
+import type { TokenCounts } from "./event.ts";
+import {
+  type Check,
+  type Fields,
+  type Problem,
+  fields,
+  firstProblem,
+  isObject,
+  object,
+  oneOf,
+  problemIn,
+  text,
+} from "./field.ts";
+import type { OmniMessage } from "./message.ts";
+import { payloadSchemas, sessionMetaFields } from "./payload-fields.ts";
+
+const isoTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/;
+const timestamp: Check = {
+  test: (value) => typeof value === "string" && isoTime.test(value),
+  expected: "an ISO 8601 time such as 2026-01-31T12:00:00.000Z",
+};
+const sessionIds: Check = {
+  test: (value) => Array.isArray(value) && value.length > 0 && value.every((id) => typeof id === "string"),
+  expected: "an array of Session ids with at least one (leave it out for a message of this Session)",
+};
+const envelope: Fields = fields(
+  { type: oneOf("session_meta", "model_msg", "event_msg"), timestamp, payload: object },
+  { origin: sessionIds },
+);
+
+export type ParseResult = { ok: true; message: OmniMessage } | { ok: false; error: ProtocolError };
+
+/**
+ * The same object, once it has been checked: the envelope, and of each known payload its fields. Payload types and
+ * fields that we do not know stay as they are. Token counts of older writers may lack `input`: see `readTokenCounts`.
+ *
+ * @throws ProtocolError
+ */
+export function parseOmniMessage(value: unknown): OmniMessage {
+  const error = findError(value);
+  if (error !== undefined) throw error;
+  return value as OmniMessage;
+}
+
+/** As `parseOmniMessage`, with the error as a value. */
+export function safeParseOmniMessage(value: unknown): ParseResult {
+  const error = findError(value);
+  return error === undefined ? { ok: true, message: value as OmniMessage } : { ok: false, error };
+}
+
+function findError(value: unknown): ProtocolError | undefined {
+  if (!isObject(value)) {
+    return new ProtocolError("invalid_field", "", `a message must be an object, but is ${describeValue(value)}`);
+  }
+  const inEnvelope = errorIn(value, envelope, "");
+  if (inEnvelope !== undefined) return inEnvelope;
+  const { type, payload } = value;
+  return isObject(payload) ? payloadError(type, payload) : undefined;
+}
+
+function payloadError(envelopeType: unknown, payload: Readonly<Record<string, unknown>>): ProtocolError | undefined {
+  const type = payload["type"];
+  const schema = typeof type === "string" ? payloadSchemas.get(type) : undefined;
+  if (schema !== undefined && schema.envelope !== envelopeType) {
+    return new ProtocolError(
+      "mismatched_type",
+      "payload.type",
+      `payload.type ${describeValue(type)} belongs into a ${schema.envelope}, but the message's type is ${describeValue(envelopeType)}`,
+    );
+  }
+  if (envelopeType === "session_meta") return errorIn(payload, sessionMetaFields, "payload");
+  if (typeof type !== "string") return fieldError("payload", { path: ".type", check: text, value: type });
+  return schema === undefined ? undefined : errorIn(payload, schema.fields, "payload");
+}
+
+function errorIn(
+  value: Readonly<Record<string, unknown>>,
+  itsFields: Fields,
+  prefix: string,
+): ProtocolError | undefined {
+  const field = firstProblem(value, itsFields);
+  return field && fieldError(prefix, problemIn(value, field));
+}
+
+function fieldError(prefix: string, problem: Problem): ProtocolError {
+  const path = (prefix + problem.path).replace(/^\./, "");
+  const expected = problem.check.expected;
+  return problem.value === undefined
+    ? new ProtocolError("missing_field", path, `${path} is missing; it must be ${expected}`)
+    : new ProtocolError("invalid_field", path, `${path} must be ${expected}, but is ${describeValue(problem.value)}`);
+}
+
+/** Counts as anyone may have written them: what is missing or no number is 0, `input` is the rest of `total`. */
+export function readTokenCounts(counts: Partial<TokenCounts>): TokenCounts {
+  const cacheRead = tokens(counts.cache_read) ?? 0;
+  const cacheWrite = tokens(counts.cache_write) ?? 0;
+  const output = tokens(counts.output) ?? 0;
+  const others = cacheRead + cacheWrite + output;
+  const total = tokens(counts.total);
+  const input = tokens(counts.input) ?? Math.max(0, (total ?? others) - others);
+  return { input, cache_read: cacheRead, cache_write: cacheWrite, output, total: total ?? input + others };
+}
+
+function tokens(value: unknown): number | undefined {
+  return typeof value === "number" && Number.isFinite(value) ? value : undefined;
+}

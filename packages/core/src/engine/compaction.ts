@@ -1,0 +1,106 @@
+/** Makes a context small: by a summary of it, or by dropping it. The next input opens the new one. */
+import { type CompactionReason, extractSummary, isPayload, type OmniMessage } from "@coxswain/protocol";
+import { dueCompaction } from "./compaction-policy.ts";
+import type { CompactionSettings } from "./ports.ts";
+import { runAttempt } from "./request.ts";
+import { countTry, judge, noTries } from "./retry.ts";
+import { record, type Run } from "./run.ts";
+
+type Summary = { ok: true } | { ok: false; reason: string };
+
+/** Whether one is due now, and is now the time for it. Tells once when size alone would call for one in vain. */
+export async function isCompactionDue(run: Run, isTaskEnd: boolean): Promise<CompactionReason | undefined> {
+  const { parts } = run;
+  const settings = parts.compaction;
+  if (settings === undefined || parts.createLLM === undefined) return undefined;
+  const due = dueCompaction(parts.ledger, settings);
+  if (due === undefined || (settings.mode === "discard" && !isTaskEnd)) return undefined;
+  if (due !== "off") return due;
+  if (!parts.hasToldCompactionIsOff) {
+    parts.hasToldCompactionIsOff = true;
+    await record(
+      run,
+      parts.build.notice(
+        "warning",
+        "compaction_off",
+        `the context is at ${parts.ledger.lastRequestTotal} tokens right after a compaction, so compacting again would not help; raise max_context_length (${settings.maxContextLength}) or offer fewer tools`,
+      ),
+    );
+  }
+  return undefined;
+}
+
+/**
+ * @returns Whether a new context is to be opened; on failure everything is as before.
+ * @throws Interrupted
+ */
+export async function compact(run: Run, reason: CompactionReason, settings: CompactionSettings): Promise<boolean> {
+  const { parts } = run;
+  const { ledger, build } = parts;
+  const { mode } = settings;
+  const owed = ledger.owedInput();
+  run.compacting = { reason, mode };
+  await record(
+    run,
+    build.compactionBegin({ reason, mode, context: ledger.lastRequestTotal, turns: ledger.sessionTurns }),
+  );
+  const summary: Summary = mode === "discard" ? { ok: true } : await summarize(run, owed, settings.prompt);
+  run.compacting = undefined;
+  if (!summary.ok) {
+    await record(run, build.compactionEnd({ reason, mode, status: "failed", error_message: summary.reason }));
+    return false;
+  }
+  await parts.recorder.record(build.compactionEnd({ reason, mode, status: "completed" }));
+  if (parts.createLLM !== undefined) parts.llm = parts.createLLM(ledger.sessionTokens);
+  parts.hasToldCompactionIsOff = false;
+  run.interruption.check();
+  return true;
+}
+
+async function summarize(run: Run, owed: OmniMessage[], prompt: string): Promise<Summary> {
+  const { clock, limits, wait, build } = run.parts;
+  const request: OmniMessage[] = [...owed];
+  const add = async (text: string): Promise<void> => {
+    const message = build.userText(text, { sender: "harness" });
+    request.push(message);
+    await record(run, message, { isShown: false });
+  };
+  await add(prompt);
+  let tries = noTries;
+  for (;;) {
+    const reply: OmniMessage[] = [];
+    const { outcome, verdict } = await runAttempt(run, {
+      purpose: "summary",
+      input: () => [...request],
+      onCall: (call) => reply.push(call),
+      onText: (message) => reply.push(message),
+      judge: (result) =>
+        judge(result, tries, {
+          maxReconnects: limits.compactionMaxReconnects,
+          maxEmptyReplies: limits.compactionMaxReconnects,
+          backoffMs: limits.reconnectBackoffMs,
+          backoffMaxMs: limits.reconnectBackoffMaxMs,
+        }),
+    });
+    tries = countTry(tries, outcome);
+    if (verdict.status === "completed") {
+      const problem = problemOf(reply);
+      if (problem === undefined) return { ok: true };
+      if (tries.attempts > limits.compactionMaxReconnects) return { ok: false, reason: problem };
+      await add(`${problem} Answer with the summary alone, as text between [summary] and [/summary].`);
+    } else if (verdict.retryInMs === undefined) {
+      return { ok: false, reason: verdict.errorMessage ?? `the summary request ended as ${verdict.status}` };
+    } else {
+      await wait.sleep(clock, verdict.retryInMs, run.interruption);
+    }
+  }
+}
+
+/** What keeps a reply from being a summary. */
+function problemOf(reply: readonly OmniMessage[]): string | undefined {
+  if (reply.some((message) => isPayload(message, "tool_call"))) {
+    return "The reply called a tool instead of summarizing; no tool was run.";
+  }
+  const text = reply.flatMap((message) => (isPayload(message, "text") ? [message.payload.text] : [])).join("\n\n");
+  return extractSummary(text) === undefined ? "The reply held no summary." : undefined;
+}

@@ -1,0 +1,217 @@
+/** The engine's face: one Task or one compaction at a time over one conversation. */
+import { createBuilders, isSessionMeta, type OmniMessage, type TokenCounts } from "@coxswain/protocol";
+import { compact } from "./compaction.ts";
+import { type Compactability, compactability } from "./compaction-policy.ts";
+import { readyTools } from "./context-input.ts";
+import { engineDefaults } from "./defaults.ts";
+import { SessionBusyError, UsageError } from "./error.ts";
+import { Inbox } from "./inbox.ts";
+import { endInterrupted, watchForInterrupt } from "./interrupt.ts";
+import { Interrupted, Interruption } from "./interruption.ts";
+import { Ledger } from "./ledger.ts";
+import { Outbox } from "./outbox.ts";
+import type {
+  Clock,
+  CompactionSettings,
+  EngineState,
+  EnvironmentInterface,
+  LLMInterface,
+  RunOptions,
+  TraceSink,
+} from "./ports.ts";
+import { Recorder } from "./recorder.ts";
+import type { EngineLimits, EngineParts, Run } from "./run.ts";
+import { runTask } from "./task.ts";
+import { systemClock } from "./system-clock.ts";
+import { ReconnectWait } from "./wait.ts";
+
+export interface ContextEngineOptions extends Partial<EngineLimits> {
+  /** Of the newest model context. */
+  llm: LLMInterface;
+  /** Opens the model context that follows a compaction; without it there is none. */
+  createLLM?: ((sessionTokens: TokenCounts) => LLMInterface) | undefined;
+  environment: EnvironmentInterface;
+  trace?: TraceSink | undefined;
+  /** Default: the system's. */
+  clock?: Clock | undefined;
+  compaction?: CompactionSettings | undefined;
+  /** Written by the composition; the engine repeats it in each further context. */
+  sessionMeta?: OmniMessage | undefined;
+  /** What `replayTrace` gave. */
+  initialState?: EngineState | undefined;
+}
+
+export type EngineActivity = "idle" | "running" | "compacting";
+
+export class ContextEngine {
+  readonly #parts: EngineParts;
+  #current: "running" | "compacting" | undefined;
+  #run: Run | undefined;
+
+  constructor(options: ContextEngineOptions) {
+    const clock = options.clock ?? systemClock;
+    const ledger = new Ledger(options.initialState);
+    if (options.sessionMeta !== undefined && ledger.meta === null) ledger.apply(options.sessionMeta);
+    const build = createBuilders(() => clock.now());
+    this.#parts = {
+      llm: options.llm,
+      createLLM: options.createLLM,
+      environment: options.environment,
+      trace: options.trace,
+      clock,
+      build,
+      ledger,
+      recorder: new Recorder(options.trace, ledger, build),
+      inbox: new Inbox(),
+      wait: new ReconnectWait(),
+      limits: {
+        maxTurns: options.maxTurns ?? engineDefaults.maxTurns,
+        maxReconnects: options.maxReconnects ?? engineDefaults.maxReconnects,
+        compactionMaxReconnects: options.compactionMaxReconnects ?? engineDefaults.compactionMaxReconnects,
+        reconnectBackoffMs: options.reconnectBackoffMs ?? engineDefaults.reconnectBackoffMs,
+        reconnectBackoffMaxMs: options.reconnectBackoffMaxMs ?? engineDefaults.reconnectBackoffMaxMs,
+      },
+      compaction: options.compaction,
+      knownChildren: new Set(),
+      tools: undefined,
+      hasToldCompactionIsOff: false,
+    };
+  }
+
+  get activity(): EngineActivity {
+    return this.#run?.compacting === undefined ? (this.#current ?? "idle") : "compacting";
+  }
+
+  /** What a resume would begin with if the process ended now. */
+  get state(): EngineState {
+    return this.#parts.ledger.state();
+  }
+
+  /**
+   * Drives one Task to its end. Nothing happens before the first `next()`.
+   *
+   * @param newMessages User-side messages. May be empty when something is owed, such as after an interrupt.
+   * @throws SessionBusyError at the call while a Task or a compaction runs, else at the first `next()` if one does then.
+   * @throws UsageError at the first `next()`: nothing to send, or messages that a user side cannot send.
+   */
+  run(newMessages: readonly OmniMessage[], options: RunOptions = {}): AsyncGenerator<OmniMessage, void> {
+    return this.#open("running", options, {
+      check: () => {
+        this.#checkInput(newMessages);
+        this.#parts.inbox.open();
+      },
+      work: (run) => runTask(run, newMessages),
+    });
+  }
+
+  /** Compacts by hand. Yields nothing unless `compactability()` is `ok`. Errors as `run`. */
+  compact(options: Pick<RunOptions, "signal"> = {}): AsyncGenerator<OmniMessage, void> {
+    return this.#open("compacting", options, {
+      work: async (run) => {
+        const settings = this.#parts.compaction;
+        if (settings === undefined || this.compactability() !== "ok") return;
+        await readyTools(run);
+        await compact(run, "manual", settings);
+        await run.interruption.until(run.outbox.drained());
+      },
+    });
+  }
+
+  compactability(): Compactability {
+    const { ledger, compaction, createLLM } = this.#parts;
+    return compactability(ledger, compaction, createLLM !== undefined);
+  }
+
+  /**
+   * Says something to the running Task. Answers `true` exactly when the text will reach the model, unless the run is
+   * interrupted or fails first: then `abort.undelivered` holds it.
+   */
+  steer(text: string): boolean {
+    return this.#parts.inbox.accept(text);
+  }
+
+  /** Ends the wait before a reconnect. `false` when there is none. */
+  skipReconnectWait(): boolean {
+    return this.#parts.wait.skip();
+  }
+
+  #open(
+    activity: "running" | "compacting",
+    options: RunOptions,
+    job: { check?: () => void; work(run: Run): Promise<void> },
+  ): Outbox {
+    this.#checkIdle();
+    let interruption: Interruption | undefined;
+    const outbox = new Outbox({
+      start: async () => {
+        this.#checkIdle();
+        job.check?.();
+        this.#current = activity;
+        interruption = new Interruption(options.signal);
+        const run: Run = {
+          parts: this.#parts,
+          outbox,
+          interruption,
+          approve: options.approve,
+          thinkingLevel: options.thinkingLevel,
+          request: undefined,
+          compacting: undefined,
+          undelivered: [],
+        };
+        await this.#drive(run, job.work);
+      },
+      stop: () => interruption?.fire(),
+    });
+    return outbox;
+  }
+
+  async #drive(run: Run, work: (run: Run) => Promise<void>): Promise<void> {
+    const { recorder, inbox } = this.#parts;
+    this.#run = run;
+    recorder.attach(run.outbox);
+    const release = watchForInterrupt(run);
+    try {
+      await work(run);
+    } catch (error) {
+      if (!(error instanceof Interrupted)) throw error;
+      await endInterrupted(run);
+    } finally {
+      release();
+      inbox.close();
+      run.interruption.dispose();
+      this.#run = undefined;
+      this.#current = undefined;
+    }
+  }
+
+  #checkIdle(): void {
+    if (this.#current !== undefined) throw new SessionBusyError(this.activity);
+  }
+
+  #checkInput(newMessages: readonly OmniMessage[]): void {
+    const wrong = newMessages.find((message) => !isUserSide(message));
+    if (wrong !== undefined) {
+      throw new UsageError(
+        `run takes texts, images and files of the user side, not a ${isSessionMeta(wrong) ? "session_meta" : wrong.payload.type}; build them with userText or userImage`,
+      );
+    }
+    const { ledger } = this.#parts;
+    if (newMessages.length === 0 && !ledger.owesInput && ledger.pendingSummary === undefined) {
+      throw new UsageError('run has nothing to send: give at least one message, such as userText("…")');
+    }
+  }
+}
+
+function isUserSide(message: OmniMessage): boolean {
+  const payload = message.payload;
+  if (message.origin !== undefined) return false;
+  switch (payload.type) {
+    case "text":
+    case "inline_data":
+      return payload.role === "user";
+    case "image_url":
+      return true;
+    default:
+      return false;
+  }
+}

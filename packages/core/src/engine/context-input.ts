@@ -1,0 +1,74 @@
+/** Everything that is written in front of a request: the new context's opening, the input, the tools. */
+import { isSessionMeta, type OmniMessage } from "@coxswain/protocol";
+import { record, type Run } from "./run.ts";
+
+/**
+ * Writes a run's input. Opens the next context first when a compaction has ended the last one, and looks the tools up
+ * when this is the first run of the process.
+ *
+ * @throws Interrupted once the input is written
+ */
+export async function writeInput(run: Run, newMessages: readonly OmniMessage[]): Promise<void> {
+  const { recorder } = run.parts;
+  const wasRotated = run.parts.ledger.fromCompaction;
+  if (wasRotated) await openContext(run, newMessages);
+  else await Promise.all(newMessages.map((message) => recorder.record(message, { isShown: false })));
+  run.interruption.check();
+  if (!wasRotated) await readyTools(run);
+}
+
+/**
+ * Nothing, unless a compaction has ended the context before: then the next file is opened, with the summary and whatever
+ * was still owed in front of the new input.
+ *
+ * @throws Interrupted
+ */
+export async function openContext(run: Run, newMessages: readonly OmniMessage[] = []): Promise<void> {
+  const { ledger, recorder, build } = run.parts;
+  if (!ledger.fromCompaction || ledger.meta === null || !isSessionMeta(ledger.meta)) return;
+  const summary = ledger.pendingSummary;
+  const owed = ledger.owedInput();
+  await recorder.rotate();
+  await recorder.record(build.sessionMeta(ledger.meta.payload));
+  await listTools(run);
+  if (summary !== undefined) await recorder.record(summary, { isShown: false });
+  const input = [...owed, ...newMessages];
+  await Promise.all(input.map((message) => recorder.record(message, { isShown: false })));
+  run.interruption.check();
+}
+
+/** Connects and lists the tools, once in a process. @throws Interrupted */
+export async function readyTools(run: Run): Promise<void> {
+  if (run.parts.tools !== undefined) return;
+  await listTools(run);
+  run.interruption.check();
+}
+
+/** After an interrupt it has done nothing. */
+async function listTools(run: Run): Promise<void> {
+  const { parts, interruption } = run;
+  const { environment, recorder, build } = parts;
+  if (parts.tools === undefined) {
+    try {
+      await connect(run);
+      parts.tools = await interruption.until(environment.listTools());
+    } catch (error) {
+      if (interruption.fired) return;
+      const reason = error instanceof Error ? error.message : String(error);
+      await recorder.record(build.notice("error", "tools_unavailable", `no tool can be used: ${reason}`));
+      parts.tools = [];
+    }
+  }
+  if (!interruption.fired) await recorder.record(build.toolListReady(parts.tools));
+}
+
+async function connect(run: Run): Promise<void> {
+  const { environment } = run.parts;
+  const connecting = environment.connect?.(run.interruption.signal);
+  if (connecting === undefined) return;
+  for (;;) {
+    const result = await run.interruption.until(connecting.next());
+    if (result.done === true) return;
+    await record(run, result.value);
+  }
+}

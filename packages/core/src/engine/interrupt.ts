@@ -1,0 +1,39 @@
+/** How an interrupted run ends: at once, with everything it opened closed, and `abort` as its last word. */
+import { interruptedPlaceholder } from "./carry-over.ts";
+import { engineDefaults } from "./defaults.ts";
+import { eventLoopTurn } from "./event-loop.ts";
+import { closeModelSegments } from "./request.ts";
+import type { Run } from "./run.ts";
+
+/** Arranges what must happen in the very moment of the interrupt. @returns Ends what this has begun. */
+export function watchForInterrupt(run: Run): () => void {
+  const timer = new AbortController();
+  run.interruption.onFire(() => {
+    run.undelivered = run.parts.inbox.close();
+    const traceWait = run.parts.clock.sleep(engineDefaults.interruptTraceWaitMs, timer.signal);
+    void traceWait.then(() => {
+      if (!timer.signal.aborted) run.parts.recorder.abandonTrace();
+    });
+  });
+  return () => timer.abort();
+}
+
+export async function endInterrupted(run: Run): Promise<void> {
+  const { recorder, build } = run.parts;
+  const request = run.request;
+  // What the model had said before the signal may be one turn of the event loop away.
+  if (request !== undefined) await Promise.race([request.stopped, eventLoopTurn()]);
+  request?.abandon();
+  await recorder.idle();
+  await closeModelSegments(run, "aborted");
+  for (const message of recorder.segments.close("aborted", build, { outputNote: interruptedPlaceholder })) {
+    await recorder.take(message);
+  }
+  if (request !== undefined) await recorder.record(build.requestEnd(request.isCommitted ? "completed" : "aborted"));
+  run.request = undefined;
+  if (run.compacting !== undefined) {
+    await recorder.record(build.compactionEnd({ ...run.compacting, status: "aborted" }));
+    run.compacting = undefined;
+  }
+  await recorder.record(build.abortEvent(undefined, run.undelivered));
+}

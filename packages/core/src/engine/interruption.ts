@@ -1,0 +1,75 @@
+/** One run's stop: by its signal, or because its reader left. Fires once. */
+export class Interruption {
+  readonly #controller = new AbortController();
+  readonly #onFire = new Set<() => void>();
+  readonly #external: AbortSignal | undefined;
+  readonly #fire = (): void => this.fire();
+
+  constructor(signal?: AbortSignal) {
+    this.#external = signal;
+    if (signal === undefined) return;
+    if (signal.aborted) this.fire();
+    else signal.addEventListener("abort", this.#fire, { once: true });
+  }
+
+  /** What the model and the tools get. */
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  get fired(): boolean {
+    return this.#controller.signal.aborted;
+  }
+
+  fire(): void {
+    if (this.fired) return;
+    this.#controller.abort();
+    for (const notify of [...this.#onFire]) notify();
+    this.#onFire.clear();
+  }
+
+  /** Called when it fires; at once when it has. */
+  onFire(notify: () => void): void {
+    if (this.fired) notify();
+    else this.#onFire.add(notify);
+  }
+
+  /** @throws Interrupted */
+  check(): void {
+    if (this.fired) throw new Interrupted();
+  }
+
+  /** The promise's value, or `Interrupted` as soon as the run is: nobody is waited for. */
+  until<T>(promise: Promise<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      const notify = (): void => reject(new Interrupted());
+      if (this.fired) notify();
+      else this.#onFire.add(notify);
+      promise.then(
+        (value) => {
+          this.#onFire.delete(notify);
+          resolve(value);
+        },
+        (error: unknown) => {
+          this.#onFire.delete(notify);
+          reject(error instanceof Error ? error : new Error(String(error)));
+        },
+      );
+    });
+  }
+
+  /** Lets go of the outer signal. */
+  dispose(): void {
+    this.#external?.removeEventListener("abort", this.#fire);
+    this.#onFire.clear();
+  }
+}
+
+/** Unwinds a Task to its one place that ends it. Never reaches a caller of the engine. */
+export class Interrupted extends Error {
+  override readonly name = "Interrupted";
+
+  constructor() {
+    super("the run was interrupted");
+  }
+}

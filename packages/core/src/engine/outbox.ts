@@ -1,0 +1,176 @@
+/**
+ * What stands between a Task and its reader: the `AsyncGenerator` that `run` returns. No generator function runs
+ * inside, so a message costs one promise and no more.
+ */
+import type { OmniMessage } from "@coxswain/protocol";
+import { engineDefaults } from "./defaults.ts";
+
+interface OutboxHandlers {
+  /** The first `next()`. A rejection is the caller's mistake and reaches the reader as such. */
+  start(): Promise<void>;
+  /** The reader stops early. */
+  stop(): void;
+}
+
+interface Waiter {
+  resolve(result: IteratorResult<OmniMessage, void>): void;
+  reject(error: unknown): void;
+}
+
+const done: IteratorResult<OmniMessage, void> = { done: true, value: undefined };
+
+export class Outbox implements AsyncGenerator<OmniMessage, void> {
+  readonly #handlers: OutboxHandlers;
+  #queue: OmniMessage[] = [];
+  #head = 0;
+  #bytes = 0;
+  #readers: Waiter[] = [];
+  #wakeOnRoom: (() => void) | undefined;
+  #wakeOnDrained: (() => void) | undefined;
+  #running: Promise<void> | undefined;
+  #ended = false;
+  #stopped = false;
+
+  constructor(handlers: OutboxHandlers) {
+    this.#handlers = handlers;
+  }
+
+  push(message: OmniMessage): void {
+    if (this.#stopped || this.#ended) return;
+    const reader = this.#readers.shift();
+    if (reader !== undefined) return reader.resolve({ done: false, value: message });
+    this.#queue.push(message);
+    this.#bytes += sizeOf(message);
+  }
+
+  /** The engine has run so far ahead of its reader that it must not read on from the model. */
+  get isFull(): boolean {
+    return (
+      this.#queue.length - this.#head >= engineDefaults.readAheadMessages ||
+      this.#bytes >= engineDefaults.readAheadBytes
+    );
+  }
+
+  /** Resolves once it is not full. One caller at a time. */
+  room(): Promise<void> {
+    if (!this.isFull || this.#stopped) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#wakeOnRoom = resolve;
+    });
+  }
+
+  /** Resolves once the reader has taken every message and asks for the next. One caller at a time. */
+  drained(): Promise<void> {
+    if (this.#isDrained || this.#stopped) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#wakeOnDrained = resolve;
+    });
+  }
+
+  next(): Promise<IteratorResult<OmniMessage, void>> {
+    if (this.#head < this.#queue.length) return Promise.resolve({ done: false, value: this.#take() });
+    if (this.#ended || this.#stopped) return Promise.resolve(done);
+    const result = new Promise<IteratorResult<OmniMessage, void>>((resolve, reject) => {
+      this.#readers.push({ resolve, reject });
+    });
+    if (this.#running === undefined) this.#start();
+    else if (this.#wakeOnDrained !== undefined) this.#wakeDrained();
+    return result;
+  }
+
+  /** Interrupts the Task; resolves once nothing of it runs any more. */
+  async return(): Promise<IteratorResult<OmniMessage, void>> {
+    if (!this.#stopped) {
+      this.#stopped = true;
+      this.#queue = [];
+      this.#head = 0;
+      this.#bytes = 0;
+      if (this.#running !== undefined && !this.#ended) this.#handlers.stop();
+      this.#wakeDrained();
+      this.#wakeRoom();
+    }
+    await this.#running;
+    for (const reader of this.#readers.splice(0)) reader.resolve(done);
+    return done;
+  }
+
+  async throw(error: unknown): Promise<IteratorResult<OmniMessage, void>> {
+    await this.return();
+    throw error;
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.return();
+  }
+
+  #start(): void {
+    this.#running = this.#handlers.start().then(
+      () => this.#end(),
+      (error: unknown) => {
+        const reader = this.#readers.shift();
+        this.#end();
+        reader?.reject(error);
+      },
+    );
+  }
+
+  #end(): void {
+    this.#ended = true;
+    for (const reader of this.#readers.splice(0)) reader.resolve(done);
+  }
+
+  get #isDrained(): boolean {
+    return this.#head >= this.#queue.length && this.#readers.length > 0;
+  }
+
+  #take(): OmniMessage {
+    const message = this.#queue[this.#head] as OmniMessage;
+    this.#head += 1;
+    this.#bytes -= sizeOf(message);
+    if (this.#head === this.#queue.length) {
+      this.#queue = [];
+      this.#head = 0;
+      this.#bytes = 0;
+    }
+    if (this.#wakeOnRoom !== undefined && !this.isFull) this.#wakeRoom();
+    return message;
+  }
+
+  #wakeRoom(): void {
+    this.#wakeOnRoom?.();
+    this.#wakeOnRoom = undefined;
+  }
+
+  #wakeDrained(): void {
+    this.#wakeOnDrained?.();
+    this.#wakeOnDrained = undefined;
+  }
+}
+
+/** About how many bytes a message holds. */
+function sizeOf(message: OmniMessage): number {
+  const payload = message.payload;
+  switch (payload.type) {
+    case "partial_text":
+    case "text":
+      return payload.text.length;
+    case "partial_thinking":
+    case "thinking":
+      return payload.thinking.length;
+    case "partial_tool_call":
+    case "tool_call":
+      return payload.arguments.length;
+    case "partial_tool_call_output":
+    case "tool_call_output":
+      return payload.output.length + (payload.images ?? []).reduce((sum, image) => sum + image.length, 0);
+    case "inline_data":
+    case "inline_thinking":
+      return payload.data.length;
+    default:
+      return 0;
+  }
+}

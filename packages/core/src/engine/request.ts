@@ -1,0 +1,150 @@
+/** One attempt at one request: from `request_begin` to `request_end`. Tasks and compactions share it. */
+import { isPayload, type OmniMessage, type StopReason, type TokenUsagePayload } from "@coxswain/protocol";
+import { isWholeCall } from "./carry-over.ts";
+import { withRequest } from "./ledger.ts";
+import type { LLMOutcome } from "./ports.ts";
+import { endDetails, type Verdict } from "./retry.ts";
+import { type OpenRequest, record, type Run } from "./run.ts";
+import type { Call } from "./turn.ts";
+
+export interface AttemptRequest {
+  purpose: "turn" | "summary";
+  /** Asked once `request_begin` is written. */
+  input(): OmniMessage[];
+  /** A complete call that is in the Trace. */
+  onCall(call: Call): void;
+  /** A complete text that is in the Trace. */
+  onText?(text: OmniMessage): void;
+  judge(outcome: LLMOutcome): Verdict;
+}
+
+export interface AttemptResult {
+  outcome: LLMOutcome;
+  verdict: Verdict;
+}
+
+/** @throws Interrupted */
+export async function runAttempt(run: Run, request: AttemptRequest): Promise<AttemptResult> {
+  const { recorder, build, ledger } = run.parts;
+  run.interruption.check();
+  const reader = new ModelReader(run, request);
+  run.request = reader;
+  await record(run, build.requestBegin());
+  const outcome = await run.interruption.until(reader.read(request.input()));
+  const verdict = request.judge(outcome);
+  await closeModelSegments(run, outcome.status === "completed" ? "malformed" : outcome.status);
+  run.request = undefined;
+  await recorder.record(build.requestEnd(verdict.status, endDetails(verdict, outcome)));
+  if (outcome.usage !== undefined && outcome.status !== "completed") {
+    await recorder.record(build.tokenUsage(withRequest(ledger, outcome.usage)));
+  }
+  run.interruption.check();
+  return { outcome, verdict };
+}
+
+/** Closes what the model left open; a tool's output goes on. */
+export async function closeModelSegments(run: Run, status: StopReason): Promise<void> {
+  const { recorder, build } = run.parts;
+  if (recorder.segments.size === 0) return;
+  const which = (segment: { kind: string; origin: unknown }): boolean =>
+    segment.kind !== "tool_output" && segment.origin === undefined;
+  for (const message of recorder.segments.close(status, build, { which })) await recorder.take(message);
+}
+
+class ModelReader implements OpenRequest {
+  isCommitted = false;
+  stopped: Promise<unknown> = Promise.resolve();
+  #isAbandoned = false;
+  readonly #run: Run;
+  readonly #request: AttemptRequest;
+
+  constructor(run: Run, request: AttemptRequest) {
+    this.#run = run;
+    this.#request = request;
+  }
+
+  abandon(): void {
+    this.#isAbandoned = true;
+  }
+
+  read(newMessages: OmniMessage[]): Promise<LLMOutcome> {
+    const reading = this.#readAll(newMessages).then(
+      (outcome) =>
+        this.isCommitted && outcome.status !== "completed" ? { ...outcome, status: "completed" as const } : outcome,
+      (error: unknown): LLMOutcome => ({
+        status: this.isCommitted ? "completed" : "failed",
+        errorMessage: `the model adapter failed: ${error instanceof Error ? error.message : String(error)}`,
+      }),
+    );
+    this.stopped = reading;
+    return reading;
+  }
+
+  async #readAll(newMessages: OmniMessage[]): Promise<LLMOutcome> {
+    const { parts, interruption, outbox, thinkingLevel } = this.#run;
+    const { recorder } = parts;
+    const stream = parts.llm.streamGenerate({
+      newMessages,
+      tools: parts.tools,
+      purpose: this.#request.purpose,
+      signal: interruption.signal,
+      thinkingLevel: this.#request.purpose === "turn" ? thinkingLevel : undefined,
+    });
+    for (;;) {
+      const result = await stream.next();
+      if (this.#isAbandoned) return aborted;
+      if (result.done === true) return result.value;
+      const message = result.value;
+      const payload = message.payload;
+      if (
+        payload.type === "partial_text" ||
+        payload.type === "partial_thinking" ||
+        payload.type === "partial_tool_call"
+      ) {
+        recorder.show(message);
+      } else {
+        await this.#takeWhole(message);
+      }
+      if (interruption.fired) {
+        stream.return(aborted).catch(() => undefined);
+        return aborted;
+      }
+      if (outbox.isFull) await outbox.room();
+    }
+  }
+
+  async #takeWhole(message: OmniMessage): Promise<void> {
+    const { parts, interruption } = this.#run;
+    if (isPayload(message, "token_usage")) return this.#commit(message);
+    if (!isOfModel(message)) return;
+    await parts.recorder.take(message);
+    if (interruption.fired) return;
+    if (isWholeCall(message)) this.#request.onCall(message);
+    else if (isPayload(message, "text")) this.#request.onText?.(message);
+  }
+
+  async #commit(message: OmniMessage<TokenUsagePayload>): Promise<void> {
+    const { ledger, recorder } = this.#run.parts;
+    this.isCommitted = true;
+    await recorder.record({
+      ...message,
+      payload: { ...message.payload, ...withRequest(ledger, message.payload.request) },
+    });
+  }
+}
+
+const aborted: LLMOutcome = { status: "aborted" };
+
+/** The engine's own records are the engine's to write. */
+function isOfModel(message: OmniMessage): boolean {
+  const payload = message.payload;
+  switch (payload.type) {
+    case "notice":
+      return true;
+    case "text":
+    case "inline_data":
+      return payload.role === "assistant";
+    default:
+      return message.type === "model_msg" && payload.type !== "tool_call_output" && payload.type !== "image_url";
+  }
+}

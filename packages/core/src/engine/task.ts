@@ -1,0 +1,95 @@
+/** The turn loop: from an input to a final answer, or to whatever ended it before. */
+import type { OmniMessage } from "@coxswain/protocol";
+import { compact, isCompactionDue } from "./compaction.ts";
+import { openContext, writeInput } from "./context-input.ts";
+import { engineDefaults } from "./defaults.ts";
+import { runAttempt } from "./request.ts";
+import { countTry, judge, noTries } from "./retry.ts";
+import { deliverSteering, type Run } from "./run.ts";
+import { TurnDriver } from "./turn-driver.ts";
+
+/** `undefined`: committed, and its calls have their outputs. Otherwise why the run cannot go on. */
+type TurnFailure = string | undefined;
+
+/** @throws Interrupted */
+export async function runTask(run: Run, newMessages: readonly OmniMessage[]): Promise<void> {
+  const { parts } = run;
+  await writeInput(run, newMessages);
+  for (let turns = 0; ; turns += 1) {
+    const isOver = parts.limits.maxTurns >= 0 && turns >= parts.limits.maxTurns;
+    if (!isOver || !parts.inbox.isEmpty) await openContext(run);
+    await deliverSteering(run);
+    if (isOver) return stopAtMaxTurns(run);
+    const failure = await runTurn(run);
+    if (failure !== undefined) return endFailed(run, failure);
+    if (!(await goesOn(run))) return;
+  }
+}
+
+/** Whether something is left to send once the turn is over. Nothing can be said unheard between its `false` and the end. */
+async function goesOn(run: Run): Promise<boolean> {
+  const { parts } = run;
+  const hasCalls = parts.ledger.hasCalls;
+  const due = await isCompactionDue(run, !hasCalls);
+  if (due !== undefined && parts.compaction !== undefined) await compact(run, due, parts.compaction);
+  if (hasCalls) return true;
+  await run.interruption.until(run.outbox.drained());
+  if (!parts.inbox.isEmpty) return true;
+  parts.inbox.close();
+  return false;
+}
+
+/** @throws Interrupted */
+async function runTurn(run: Run): Promise<TurnFailure> {
+  const { parts, interruption } = run;
+  const { limits } = parts;
+  let tries = noTries;
+  for (;;) {
+    const driver = new TurnDriver({
+      environment: parts.environment,
+      approve: run.approve,
+      recorder: parts.recorder,
+      interruption,
+      build: parts.build,
+      knownChildren: parts.knownChildren,
+    });
+    const { outcome, verdict } = await runAttempt(run, {
+      purpose: "turn",
+      input: () => parts.ledger.requestInput(),
+      onCall: (call) => driver.add(call),
+      judge: (result) =>
+        judge(result, tries, {
+          maxReconnects: limits.maxReconnects,
+          maxEmptyReplies: engineDefaults.maxEmptyReplies,
+          backoffMs: limits.reconnectBackoffMs,
+          backoffMaxMs: limits.reconnectBackoffMaxMs,
+        }),
+    });
+    driver.endStream();
+    const mayRetry = verdict.retryInMs !== undefined;
+    if (mayRetry) await parts.wait.sleep(parts.clock, verdict.retryInMs ?? 0, interruption);
+    if (verdict.status !== "completed") driver.withdraw();
+    await interruption.until(driver.settled);
+    if (verdict.status === "completed") return undefined;
+    if (!mayRetry) return verdict.errorMessage ?? `the request ended as ${verdict.status}`;
+    tries = countTry(tries, outcome);
+    await deliverSteering(run);
+  }
+}
+
+/** What is owed, steering included, is written and stays owed. Nothing is accepted once the reader can see the end. */
+async function stopAtMaxTurns(run: Run): Promise<void> {
+  const { inbox, recorder, build, limits } = run.parts;
+  while (!inbox.isEmpty) await deliverSteering(run);
+  inbox.close();
+  await recorder.record(
+    build.assistantText(`[reached max turns (${limits.maxTurns}); stopping]`, { stopReason: "failed" }),
+  );
+  await run.interruption.until(run.outbox.drained());
+}
+
+async function endFailed(run: Run, reason: string): Promise<void> {
+  const { inbox, recorder, build } = run.parts;
+  await run.interruption.until(run.outbox.drained());
+  await recorder.record(build.abortEvent(reason, inbox.close()));
+}

@@ -1,9 +1,19 @@
 /** The public list of the SDK. */
 export * from "@coxswain/protocol";
+export {
+  type Agent,
+  type AgentOptions,
+  createAgent,
+  type CreateSessionOptions,
+  type EnvironmentContext,
+} from "./agent/create-agent.ts";
+export type { LanguageModel, ModelContext } from "./agent/model-source.ts";
+export { ConfigError, type ConfigErrorCode, type ConfigErrorKind } from "./config/config-error.ts";
+export { coxswainHome, type ProjectPaths, projectPaths } from "./config/home.ts";
 export { ContextEngine, type ContextEngineOptions, type EngineActivity } from "./engine/context-engine.ts";
 export { missingRecords, replayTrace } from "./engine/replay.ts";
 export { SessionBusyError, UsageError } from "./engine/error.ts";
-export { systemClock } from "./engine/system-clock.ts";
+export { systemClock } from "./system-clock.ts";
 export { engineDefaults } from "./engine/defaults.ts";
 export type {
   ApproveFn,
@@ -22,5 +32,14 @@ export type {
   TraceSink,
   TraceStore,
 } from "./engine/ports.ts";
+export { builtInTools } from "./environment/built-in-tools.ts";
+export { defineTool, type ToolSpecification } from "./environment/define-tool.ts";
+export { LocalEnvironment, type LocalEnvironmentOptions } from "./environment/local-environment.ts";
 export type { ExecuteReturn, Tool, ToolContext, ToolResult } from "./environment/tool.ts";
 export type { ModelProtocol, ModelSettings, ModelTimeLimits } from "./llm/model-settings.ts";
+export { GenerativeModel, type GenerativeModelOptions } from "./llm/generative-model.ts";
+export { createLanguageModel, knownProviders } from "./llm/providers.ts";
+export { type NoticeListener, Session } from "./session/session.ts";
+export type { HistoryOptions } from "./session/history.ts";
+export { FileTraceStore, type FileTraceStoreOptions } from "./trace/file-trace-store.ts";
+export { TraceError, TraceLockedError } from "./trace/trace-error.ts";

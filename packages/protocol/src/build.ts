@@ -42,47 +42,53 @@ interface ModelOptions {
 }
 
 export interface Builders {
-  userText(text: string, options?: { sender?: Sender | undefined }): OmniMessage<TextPayload>;
-  userImage(imageUrl: string): OmniMessage<ImageUrlPayload>;
-  assistantText(text: string, options?: ModelOptions): OmniMessage<TextPayload>;
-  thinking(text: string, options?: ModelOptions): OmniMessage<ThinkingPayload>;
-  toolCall(call: { name: string; arguments: string; toolCallId: string } & ModelOptions): OmniMessage<ToolCallPayload>;
-  toolCallOutput(output: {
+  userText: (text: string, options?: { sender?: Sender | undefined }) => OmniMessage<TextPayload>;
+  userImage: (imageUrl: string) => OmniMessage<ImageUrlPayload>;
+  assistantText: (text: string, options?: ModelOptions) => OmniMessage<TextPayload>;
+  thinking: (text: string, options?: ModelOptions) => OmniMessage<ThinkingPayload>;
+  toolCall: (
+    call: { name: string; arguments: string; toolCallId: string } & ModelOptions,
+  ) => OmniMessage<ToolCallPayload>;
+  toolCallOutput: (output: {
     output: string;
     toolCallId: string;
     images?: string[] | undefined;
     stopReason?: StopReason | undefined;
-  }): OmniMessage<ToolCallOutputPayload>;
-  partialText(event: FragmentEvent, text?: string, stopReason?: StopReason): OmniMessage<PartialTextPayload>;
-  partialThinking(event: FragmentEvent, text?: string, stopReason?: StopReason): OmniMessage<PartialThinkingPayload>;
-  partialToolCall(fragment: {
+  }) => OmniMessage<ToolCallOutputPayload>;
+  partialText: (event: FragmentEvent, text?: string, stopReason?: StopReason) => OmniMessage<PartialTextPayload>;
+  partialThinking: (
+    event: FragmentEvent,
+    text?: string,
+    stopReason?: StopReason,
+  ) => OmniMessage<PartialThinkingPayload>;
+  partialToolCall: (fragment: {
     eventType: FragmentEvent;
     name: string;
     toolCallId: string;
     arguments?: string | undefined;
     stopReason?: StopReason | undefined;
-  }): OmniMessage<PartialToolCallPayload>;
-  partialToolCallOutput(fragment: {
+  }) => OmniMessage<PartialToolCallPayload>;
+  partialToolCallOutput: (fragment: {
     eventType: FragmentEvent;
     toolCallId: string;
     output?: string | undefined;
     images?: string[] | undefined;
     stopReason?: StopReason | undefined;
-  }): OmniMessage<PartialToolCallOutputPayload>;
-  requestBegin(): OmniMessage<RequestBeginPayload>;
-  requestEnd(
+  }) => OmniMessage<PartialToolCallOutputPayload>;
+  requestBegin: () => OmniMessage<RequestBeginPayload>;
+  requestEnd: (
     status: StopReason,
     details?: Loose<Omit<RequestEndPayload, "type" | "status">>,
-  ): OmniMessage<RequestEndPayload>;
-  approvalDecision(decision: ApprovalDecision, toolCallId: string): OmniMessage<ApprovalDecisionPayload>;
-  tokenUsage(counts: { session: TokenCounts; request: TokenCounts }): OmniMessage<TokenUsagePayload>;
-  compactionBegin(details: Omit<CompactionBeginPayload, "type">): OmniMessage<CompactionBeginPayload>;
-  compactionEnd(details: Loose<Omit<CompactionEndPayload, "type">>): OmniMessage<CompactionEndPayload>;
-  abortEvent(reason?: string | null, undelivered?: string[]): OmniMessage<AbortPayload>;
-  subagentEvent(sessionId: string): OmniMessage<SubagentPayload>;
-  toolListReady(tools: ToolDefinition[]): OmniMessage<ToolListReadyPayload>;
-  sessionMeta(meta: Omit<SessionMetaPayload, "type">): OmniMessage<SessionMetaPayload>;
-  notice(level: NoticePayload["level"], code: string, message: string): OmniMessage<NoticePayload>;
+  ) => OmniMessage<RequestEndPayload>;
+  approvalDecision: (decision: ApprovalDecision, toolCallId: string) => OmniMessage<ApprovalDecisionPayload>;
+  tokenUsage: (counts: { session: TokenCounts; request: TokenCounts }) => OmniMessage<TokenUsagePayload>;
+  compactionBegin: (details: Omit<CompactionBeginPayload, "type">) => OmniMessage<CompactionBeginPayload>;
+  compactionEnd: (details: Loose<Omit<CompactionEndPayload, "type">>) => OmniMessage<CompactionEndPayload>;
+  abortEvent: (reason?: string | null, undelivered?: string[]) => OmniMessage<AbortPayload>;
+  subagentEvent: (sessionId: string) => OmniMessage<SubagentPayload>;
+  toolListReady: (tools: ToolDefinition[]) => OmniMessage<ToolListReadyPayload>;
+  sessionMeta: (meta: Omit<SessionMetaPayload, "type">) => OmniMessage<SessionMetaPayload>;
+  notice: (level: NoticePayload["level"], code: string, message: string) => OmniMessage<NoticePayload>;
 }
 
 function withoutUndefined<T extends object>(value: T): T {

@@ -38,7 +38,11 @@ function describeObject(value: object): string {
   return keys.length === 0 ? "an empty object" : `an object with ${keys.join(", ")}`;
 }
 
+/** JSON leaves some characters as they are that a terminal obeys or that turn the direction of what follows. */
+const unsafe = /[\p{Cc}\p{Cf}\u2028\u2029]/gu;
+
 function quote(text: string): string {
-  const shown = JSON.stringify(text.slice(0, shownLength + 1).replace(/[\uD800-\uDBFF]$/, ""));
-  return text.length > shownLength + 1 ? `${shown}… (${text.length} characters)` : shown;
+  const start = text.length > shownLength ? text.slice(0, shownLength).replace(/[\uD800-\uDBFF]$/, "") : text;
+  const shown = JSON.stringify(start).replace(unsafe, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
+  return text.length > shownLength ? `${shown}… (${text.length} characters)` : shown;
 }

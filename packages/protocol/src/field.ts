@@ -63,14 +63,19 @@ export function oneOf(...values: string[]): Check {
 
 export function arrayOf(item: Check, plural: string): Check {
   return {
-    test: (value) => Array.isArray(value) && value.every((element) => item.test(element)),
+    test: (value) => Array.isArray(value) && firstWrong(value, item) === -1,
     expected: `an array of ${plural}`,
     inside: (value) => {
       if (!Array.isArray(value)) return undefined;
-      const index = value.findIndex((element) => !item.test(element));
+      const index = firstWrong(value, item);
       return innermost({ path: `[${index}]`, check: item, value: value[index] });
     },
   };
+}
+
+/** Unlike `every`, it also sees the holes of a sparse array. */
+function firstWrong(array: readonly unknown[], item: Check): number {
+  return array.findIndex((element) => !item.test(element));
 }
 
 /** An object with these fields; others are let through. */

@@ -92,13 +92,6 @@ export type { CloseOptions, OpenSegment } from "./open-segments.ts";
 export { OpenSegments } from "./open-segments.ts";
 export type { ParseResult } from "./schema.ts";
 export { parseOmniMessage, readTokenCounts, safeParseOmniMessage } from "./schema.ts";
-export type {
-  Segment,
-  SegmentBuilders,
-  TextSegment,
-  ThinkingSegment,
-  ToolCallSegment,
-  ToolOutputSegment,
-} from "./segment.ts";
+export type { SegmentBuilders } from "./segment.ts";
 export { fragmentsOf, PartialAggregator } from "./stream.ts";
 export { isoTimestamp } from "./timestamp.ts";

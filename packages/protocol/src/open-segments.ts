@@ -120,10 +120,10 @@ export class OpenSegments {
   }
 
   #text(message: OmniMessage, payload: PartialTextPayload): void {
-    const scope = this.#scope(message);
-    let segment = scope.text;
+    let segment = this.#existingScope(message)?.text;
     if (segment === undefined || mustReopen(segment, payload)) {
       if (isEmptyStop(payload.event_type, payload.text)) return;
+      const scope = this.#scope(message);
       segment = { kind: "text", ...opened(scope, message), text: "" };
       scope.text = segment;
       this.#open.add(segment);
@@ -133,10 +133,10 @@ export class OpenSegments {
   }
 
   #thinking(message: OmniMessage, payload: PartialThinkingPayload): void {
-    const scope = this.#scope(message);
-    let segment = scope.thinking;
+    let segment = this.#existingScope(message)?.thinking;
     if (segment === undefined || mustReopen(segment, payload)) {
       if (isEmptyStop(payload.event_type, payload.thinking)) return;
+      const scope = this.#scope(message);
       segment = { kind: "thinking", ...opened(scope, message), text: "" };
       scope.thinking = segment;
       this.#open.add(segment);
@@ -146,11 +146,11 @@ export class OpenSegments {
   }
 
   #call(message: OmniMessage, payload: PartialToolCallPayload): void {
-    const scope = this.#scope(message);
     const toolCallId = payload.tool_call_id;
-    let segment = scope.calls.get(toolCallId);
+    let segment = this.#existingScope(message)?.calls.get(toolCallId);
     if (segment === undefined || mustReopen(segment, payload)) {
       if (isEmptyStop(payload.event_type, payload.arguments)) return;
+      const scope = this.#scope(message);
       segment = { kind: "tool_call", ...opened(scope, message), toolCallId, name: "", arguments: "" };
       scope.calls.set(toolCallId, segment);
       this.#open.add(segment);
@@ -161,11 +161,11 @@ export class OpenSegments {
   }
 
   #output(message: OmniMessage, payload: PartialToolCallOutputPayload): void {
-    const scope = this.#scope(message);
     const toolCallId = payload.tool_call_id;
-    let segment = scope.outputs.get(toolCallId);
+    let segment = this.#existingScope(message)?.outputs.get(toolCallId);
     if (segment === undefined || mustReopen(segment, payload)) {
       if (isEmptyStop(payload.event_type, payload.output) && payload.images === undefined) return;
+      const scope = this.#scope(message);
       segment = { kind: "tool_output", ...opened(scope, message), toolCallId, output: "", images: [] };
       scope.outputs.set(toolCallId, segment);
       this.#open.add(segment);

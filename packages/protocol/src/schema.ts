@@ -12,17 +12,18 @@ import {
   oneOf,
   problemIn,
   text,
+  texts,
 } from "./field.ts";
 import type { OmniMessage } from "./message.ts";
 import { payloadSchemas, sessionMetaFields } from "./payload-fields.ts";
 
-const isoTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/;
+const isoTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)?$/;
 const timestamp: Check = {
-  test: (value) => typeof value === "string" && isoTime.test(value),
+  test: (value) => typeof value === "string" && isoTime.test(value) && !Number.isNaN(Date.parse(value)),
   expected: "an ISO 8601 time such as 2026-01-31T12:00:00.000Z",
 };
 const sessionIds: Check = {
-  test: (value) => Array.isArray(value) && value.length > 0 && value.every((id) => typeof id === "string"),
+  test: (value) => Array.isArray(value) && value.length > 0 && texts.test(value),
   expected: "an array of Session ids with at least one (leave it out for a message of this Session)",
 };
 const envelope: Fields = fields(
@@ -51,6 +52,19 @@ export function safeParseOmniMessage(value: unknown): ParseResult {
 }
 
 function findError(value: unknown): ProtocolError | undefined {
+  try {
+    return messageError(value);
+  } catch {
+    // A host's value may be no plain data: a getter that throws, a proxy that was revoked.
+    return new ProtocolError(
+      "invalid_field",
+      "",
+      "a message must be plain data, but reading its fields threw an error",
+    );
+  }
+}
+
+function messageError(value: unknown): ProtocolError | undefined {
   if (!isObject(value)) {
     return new ProtocolError("invalid_field", "", `a message must be an object, but is ${describeValue(value)}`);
   }
@@ -67,7 +81,7 @@ function payloadError(envelopeType: unknown, payload: Readonly<Record<string, un
     return new ProtocolError(
       "mismatched_type",
       "payload.type",
-      `payload.type ${describeValue(type)} belongs into a ${schema.envelope}, but the message's type is ${describeValue(envelopeType)}`,
+      `payload.type ${describeValue(type)} belongs to the type "${schema.envelope}", but the message's type is ${describeValue(envelopeType)}`,
     );
   }
   if (envelopeType === "session_meta") return errorIn(payload, sessionMetaFields, "payload");

@@ -1,5 +1,5 @@
 /** One stretch of a stream that has started and has no complete message yet, and the messages that end it. */
-import { type Builders, withOrigin } from "./build.ts";
+import type { Builders } from "./build.ts";
 import { unreachable } from "./match.ts";
 import type { OmniMessage, StopReason } from "./message.ts";
 
@@ -146,6 +146,5 @@ function stated(reason: StopReason | undefined): StopReason | undefined {
 }
 
 function inOrigin(message: OmniMessage, segment: Readonly<Segment>): OmniMessage {
-  const ids = segment.origin ?? [];
-  return ids.reduceRight<OmniMessage>((inner, id) => withOrigin(inner, id), message);
+  return segment.origin === undefined ? message : { ...message, origin: [...segment.origin] };
 }

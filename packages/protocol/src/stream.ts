@@ -12,7 +12,14 @@ import {
 import { isPartial } from "./match.ts";
 import type { OmniMessage, StopReason } from "./message.ts";
 import { type OpenSegment, OpenSegments } from "./open-segments.ts";
-import { completeMessage, deltaFragment, type SegmentBuilders, segmentText, startFragment } from "./segment.ts";
+import {
+  completeMessage,
+  deltaFragment,
+  type SegmentBuilders,
+  segmentText,
+  startFragment,
+  stopFragment,
+} from "./segment.ts";
 
 const wallClock: SegmentBuilders = {
   assistantText,
@@ -59,23 +66,51 @@ export class PartialAggregator {
   #settledBy(message: OmniMessage): OmniMessage[] {
     if (this.#segments.size === 0 || isDelta(message)) return [];
     const ending = endingOf(message);
-    return this.#segments
-      .take((segment) => isSettled(segment, message, ending))
-      .map((segment) => {
-        const reason = segment.stopped ? segment.stopReason : ending?.stopReason;
-        const timestamp = segment.stopped ? segment.timestamp : message.timestamp;
-        return { ...completeMessage(segment, this.#build, reason), timestamp };
-      });
+    const isSettled =
+      ending === undefined
+        ? this.#leftBehind(message)
+        : (segment: OpenSegment) => isEnded(segment, message.origin ?? [], ending);
+    return this.#segments.take(isSettled).map((segment) => {
+      const reason = segment.stopped ? segment.stopReason : ending?.stopReason;
+      const timestamp = segment.stopped ? segment.timestamp : message.timestamp;
+      return { ...completeMessage(segment, this.#build, reason), timestamp };
+    });
+  }
+
+  /**
+   * What stopped before the segment that this message completes or begins anew. What stopped after it may still get its
+   * complete message, and so may parallel calls, in any order: nothing may be given twice.
+   */
+  #leftBehind(message: OmniMessage): (segment: OpenSegment) => boolean {
+    const slot = slotOf(message);
+    if (
+      slot === undefined ||
+      (slot.begins && !this.#segments.some((segment) => segment.stopped && isIn(segment, slot)))
+    ) {
+      return () => false;
+    }
+    let reached = false;
+    return (segment) => {
+      if (reached || !isSameSession(segment, slot.origin)) return false;
+      reached = isIn(segment, slot);
+      if (reached) return slot.begins;
+      if (slot.kind === "tool_output" || segment.kind === "tool_output") return false;
+      return segment.stopped && !(slot.kind === "tool_call" && segment.kind === "tool_call");
+    };
   }
 }
 
-/** A start and one delta with everything so far: shows an open segment to a reader who joins in the middle of it. */
+/**
+ * A `start`, one `delta` with everything so far, and the `stop` if there was one: shows an open segment to a reader who
+ * joins in the middle of it, and whom the rest of the stream then reaches.
+ */
 export function fragmentsOf(segment: OpenSegment, build: SegmentBuilders = wallClock): OmniMessage[] {
   const text = segmentText(segment);
-  const images = segment.kind === "tool_output" ? segment.images : [];
-  const start = { ...startFragment(segment, build), timestamp: segment.timestamp };
-  if (text === "" && images.length === 0) return [start];
-  return [start, { ...deltaFragment(segment, build, { text, images }), timestamp: segment.timestamp }];
+  const images = segment.kind === "tool_output" ? [...segment.images] : [];
+  const fragments = [startFragment(segment, build)];
+  if (text !== "" || images.length > 0) fragments.push(deltaFragment(segment, build, { text, images }));
+  if (segment.stopped) fragments.push(stopFragment(segment, build, segment.stopReason));
+  return fragments.map((fragment) => ({ ...fragment, timestamp: segment.timestamp }));
 }
 
 function isDelta(message: OmniMessage): boolean {
@@ -106,46 +141,52 @@ function endingOf(message: OmniMessage): Ending | undefined {
   }
 }
 
-function isSettled(segment: OpenSegment, message: OmniMessage, ending: Ending | undefined): boolean {
-  if (!isWithin(segment, message)) return false;
-  if (ending?.ends === "everything") return true;
-  if (segment.origin?.length !== (message.origin?.length || undefined)) return false;
-  if (ending !== undefined) return segment.kind !== "tool_output" || ending.ends === "model and tools";
-  return segment.stopped && goesOnWithout(segment, message);
+function isEnded(segment: OpenSegment, origin: readonly string[], ending: Ending): boolean {
+  if (ending.ends === "everything") return isWithin(segment, origin);
+  return isSameSession(segment, origin) && (segment.kind !== "tool_output" || ending.ends === "model and tools");
 }
 
-/** After a `stop`: the producer is already at something else, so that the complete message will not come. */
-function goesOnWithout(segment: OpenSegment, message: OmniMessage): boolean {
-  const payload = message.payload;
-  switch (payload.type) {
-    case "partial_text":
-      return segment.kind === "text" && payload.event_type === "start";
-    case "partial_thinking":
-      return segment.kind === "thinking" && payload.event_type === "start";
-    case "partial_tool_call":
-      return segment.kind === "tool_call" && payload.event_type === "start" && isCallOf(segment, payload);
-    case "partial_tool_call_output":
-      return segment.kind === "tool_output" && payload.event_type === "start" && isCallOf(segment, payload);
-    case "text":
-      return payload.role === "assistant" && segment.kind !== "text" && segment.kind !== "tool_output";
-    case "thinking":
-      return segment.kind !== "thinking" && segment.kind !== "tool_output";
-    case "tool_call":
-      return segment.kind !== "tool_output" && !(segment.kind === "tool_call" && isCallOf(segment, payload));
-    case "inline_thinking":
-    case "inline_data":
-      return payload.role === "assistant" && segment.kind !== "tool_output";
-    default:
-      return false;
-  }
+/** Where a message belongs: a Session can have one segment open for each. */
+interface Slot {
+  readonly origin: readonly string[];
+  /** `undefined`: something that a model wrote and that is never streamed. */
+  readonly kind: OpenSegment["kind"] | undefined;
+  readonly toolCallId: string | undefined;
+  /** A `start`; else the complete message. */
+  readonly begins: boolean;
 }
 
-function isCallOf(segment: { toolCallId: string }, payload: { tool_call_id: string }): boolean {
-  return segment.toolCallId === payload.tool_call_id;
+const kinds: ReadonlyMap<string, OpenSegment["kind"]> = new Map([
+  ["text", "text"],
+  ["partial_text", "text"],
+  ["thinking", "thinking"],
+  ["partial_thinking", "thinking"],
+  ["tool_call", "tool_call"],
+  ["partial_tool_call", "tool_call"],
+  ["tool_call_output", "tool_output"],
+  ["partial_tool_call_output", "tool_output"],
+]);
+
+function slotOf(message: OmniMessage): Slot | undefined {
+  if (message.type !== "model_msg") return undefined;
+  const { payload, origin = [] } = message;
+  const begins = isPartial(message);
+  if (begins && message.payload.event_type !== "start") return undefined;
+  const kind = kinds.get(payload.type);
+  if (kind !== "tool_output" && payload.role !== "assistant") return undefined;
+  return { origin, kind, toolCallId: "tool_call_id" in payload ? payload.tool_call_id : undefined, begins };
 }
 
-/** Of the message's Session or of one below it. */
-function isWithin(segment: OpenSegment, message: OmniMessage): boolean {
-  const ids = segment.origin ?? [];
-  return (message.origin ?? []).every((id, index) => id === ids[index]);
+function isIn(segment: OpenSegment, slot: Slot): boolean {
+  if (segment.kind !== slot.kind || !isSameSession(segment, slot.origin)) return false;
+  return !("toolCallId" in segment) || segment.toolCallId === slot.toolCallId;
+}
+
+function isSameSession(segment: OpenSegment, origin: readonly string[]): boolean {
+  return (segment.origin?.length ?? 0) === origin.length && isWithin(segment, origin);
+}
+
+/** Of that Session or of one below it. */
+function isWithin(segment: OpenSegment, origin: readonly string[]): boolean {
+  return origin.every((id, index) => id === segment.origin?.[index]);
 }

@@ -22,7 +22,7 @@ import type {
 import { Recorder } from "./recorder.ts";
 import type { EngineLimits, EngineParts, Run } from "./run.ts";
 import { runTask } from "./task.ts";
-import { systemClock } from "./system-clock.ts";
+import { systemClock } from "../system-clock.ts";
 import { ReconnectWait } from "./wait.ts";
 
 export interface ContextEngineOptions extends Partial<EngineLimits> {

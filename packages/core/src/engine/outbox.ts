@@ -24,7 +24,9 @@ export class Outbox implements AsyncGenerator<OmniMessage, void> {
   #queue: OmniMessage[] = [];
   #head = 0;
   #bytes = 0;
-  #readers: Waiter[] = [];
+  /** Nearly always the only one. */
+  #reader: Waiter | undefined;
+  #furtherReaders: Waiter[] = [];
   #wakeOnRoom: (() => void) | undefined;
   #wakeOnDrained: (() => void) | undefined;
   #running: Promise<void> | undefined;
@@ -37,7 +39,7 @@ export class Outbox implements AsyncGenerator<OmniMessage, void> {
 
   push(message: OmniMessage): void {
     if (this.#stopped || this.#ended) return;
-    const reader = this.#readers.shift();
+    const reader = this.#takeReader();
     if (reader !== undefined) return reader.resolve({ done: false, value: message });
     this.#queue.push(message);
     this.#bytes += sizeOf(message);
@@ -71,7 +73,8 @@ export class Outbox implements AsyncGenerator<OmniMessage, void> {
     if (this.#head < this.#queue.length) return Promise.resolve({ done: false, value: this.#take() });
     if (this.#ended || this.#stopped) return Promise.resolve(done);
     const result = new Promise<IteratorResult<OmniMessage, void>>((resolve, reject) => {
-      this.#readers.push({ resolve, reject });
+      if (this.#reader === undefined) this.#reader = { resolve, reject };
+      else this.#furtherReaders.push({ resolve, reject });
     });
     if (this.#running === undefined) this.#start();
     else if (this.#wakeOnDrained !== undefined) this.#wakeDrained();
@@ -90,7 +93,7 @@ export class Outbox implements AsyncGenerator<OmniMessage, void> {
       this.#wakeRoom();
     }
     await this.#running;
-    for (const reader of this.#readers.splice(0)) reader.resolve(done);
+    this.#dismissReaders();
     return done;
   }
 
@@ -111,7 +114,7 @@ export class Outbox implements AsyncGenerator<OmniMessage, void> {
     this.#running = this.#handlers.start().then(
       () => this.#end(),
       (error: unknown) => {
-        const reader = this.#readers.shift();
+        const reader = this.#takeReader();
         this.#end();
         reader?.reject(error);
       },
@@ -120,11 +123,21 @@ export class Outbox implements AsyncGenerator<OmniMessage, void> {
 
   #end(): void {
     this.#ended = true;
-    for (const reader of this.#readers.splice(0)) reader.resolve(done);
+    this.#dismissReaders();
+  }
+
+  #takeReader(): Waiter | undefined {
+    const reader = this.#reader;
+    if (reader !== undefined) this.#reader = this.#furtherReaders.shift();
+    return reader;
+  }
+
+  #dismissReaders(): void {
+    for (let reader = this.#takeReader(); reader !== undefined; reader = this.#takeReader()) reader.resolve(done);
   }
 
   get #isDrained(): boolean {
-    return this.#head >= this.#queue.length && this.#readers.length > 0;
+    return this.#head >= this.#queue.length && this.#reader !== undefined;
   }
 
   #take(): OmniMessage {

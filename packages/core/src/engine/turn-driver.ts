@@ -1,11 +1,5 @@
 /** Carries out what the turn's state machine says: asks, runs, records. Knows nothing of requests. */
-import {
-  type Builders,
-  isEventMessage,
-  isPayload,
-  type OmniMessage,
-  type ToolCallOutputPayload,
-} from "@coxswain/protocol";
+import { type Builders, isPayload, type OmniMessage, type ToolCallOutputPayload } from "@coxswain/protocol";
 import type { Interruption } from "./interruption.ts";
 import type { ApproveFn, EnvironmentInterface } from "./ports.ts";
 import type { Recorder } from "./recorder.ts";

@@ -1,6 +1,6 @@
 import { type Builders, createBuilders, type OmniMessage } from "../../src/index.ts";
 
-export const startMs = Date.UTC(2026, 0, 31, 12, 0, 0);
+const startMs = Date.UTC(2026, 0, 31, 12, 0, 0);
 export const startTime = "2026-01-31T12:00:00.000Z";
 
 /** Builders whose clock stands still. */

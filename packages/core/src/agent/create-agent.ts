@@ -1,0 +1,75 @@
+/** The composition root: the one place that knows the concrete parts. */
+import type {
+  CompactionSettings,
+  EnvironmentInterface,
+  LLMInterface,
+  SessionSummary,
+  TraceStore,
+} from "../engine/ports.ts";
+import type { Tool } from "../environment/tool.ts";
+import { coxswainHome, projectPaths } from "../config/home.ts";
+import type { Session } from "../session/session.ts";
+import type { LanguageModel, ModelContext } from "./model-source.ts";
+import { createSession, resumeSession, type SessionSetting, traceStoreOf } from "./open-session.ts";
+
+/** What an Environment of one's own is made for. */
+export interface EnvironmentContext {
+  sessionId: string;
+  /** Absolute path. */
+  workspaceDir: string;
+  /** Absolute path; may not exist yet. */
+  scratchpadDir: string;
+  tools: Tool[];
+}
+
+export interface AgentOptions {
+  /** Default `default_agent`. */
+  agentId?: string | undefined;
+  /** Default `default_project`. */
+  projectId?: string | undefined;
+  /** Absolute path. Default `$COXSWAIN_HOME`, else `~/.coxswain`. */
+  home?: string | undefined;
+  /** Default: the Project's configured model. */
+  model?: LanguageModel | ((context: ModelContext) => LLMInterface) | undefined;
+  /** Beside the built-in ones; one of the same name takes the place of a built-in one. */
+  tools?: Tool[] | undefined;
+  /** Instead of the built-in Environment. */
+  environment?: ((context: EnvironmentContext) => EnvironmentInterface) | undefined;
+  /** Instead of the configured template. */
+  systemPrompt?: string | undefined;
+  compaction?: Partial<CompactionSettings> | undefined;
+  /** -1: no cap. */
+  maxTurns?: number | undefined;
+  /** `false`: nothing is recorded. Default: files below the home. */
+  trace?: false | TraceStore | undefined;
+}
+
+export interface CreateSessionOptions {
+  /** Default: a new directory of the agent's own. */
+  workspaceDir?: string | undefined;
+  provider?: string | undefined;
+  modelId?: string | undefined;
+}
+
+export interface Agent {
+  /** @throws ConfigError */
+  createSession(options?: CreateSessionOptions): Promise<Session>;
+  /** @throws ConfigError; TraceLockedError while another process has it; TraceError when there is no such Session */
+  resumeSession(sessionId: string): Promise<Session>;
+  /** The Session that was active last comes first. */
+  listSessions(): AsyncIterable<SessionSummary>;
+}
+
+/** @throws ConfigError when an id or the home is unusable */
+export async function createAgent(options: AgentOptions = {}): Promise<Agent> {
+  const home = options.home ?? coxswainHome(process.env);
+  const paths = projectPaths(home, options.projectId ?? "default_project", options.agentId ?? "default_agent");
+  const setting: SessionSetting = { options, home, paths };
+  return {
+    createSession: (sessionOptions = {}) => createSession(setting, sessionOptions),
+    resumeSession: (sessionId) => resumeSession(setting, sessionId),
+    listSessions: () => traceStoreOf(setting)?.list() ?? nothing(),
+  };
+}
+
+async function* nothing(): AsyncIterable<never> {}

@@ -1,0 +1,109 @@
+/** Where a Session's model contexts come from: the Project's configuration, a model given in code, or a function. */
+import type { LanguageModelV3 } from "@ai-sdk/provider";
+import type { OmniMessage, ThinkingLevelName } from "@coxswain/protocol";
+import type { ProjectConfig } from "../config/project-config.ts";
+import { resolveModel } from "../config/resolve-model.ts";
+import type { SystemConfig } from "../config/system-config.ts";
+import type { Clock, LLMInterface } from "../engine/ports.ts";
+import { GenerativeModel } from "../llm/generative-model.ts";
+import type { ModelTimeLimits } from "../llm/model-settings.ts";
+import { createLanguageModel, knownProviders } from "../llm/providers.ts";
+
+/** Any model of the AI SDK's provider interface. */
+export type LanguageModel = LanguageModelV3;
+
+/** What a model context begins with. */
+export interface ModelContext {
+  sessionId: string;
+  systemPrompt: string;
+  /** Committed turns of the context; empty for a new one. */
+  history: OmniMessage[];
+}
+
+export interface ModelSource {
+  provider: string;
+  modelId: string;
+  /** Tokens; 0 when unknown. */
+  contextWindow: number;
+  /** Tokens of one answer, when known. */
+  maxOutputTokens: number | undefined;
+  /** Values that must never be seen. */
+  secrets: string[];
+  warnings: string[];
+  open(context: ModelContext): LLMInterface;
+}
+
+export interface ModelSourceOptions {
+  given: LanguageModel | ((context: ModelContext) => LLMInterface) | undefined;
+  provider: string | undefined;
+  modelId: string | undefined;
+  projectConfig: ProjectConfig;
+  systemConfig: SystemConfig;
+  clock: Clock;
+  env: Readonly<Record<string, string | undefined>>;
+}
+
+/** @throws ConfigError */
+export async function modelSource(options: ModelSourceOptions): Promise<ModelSource> {
+  const { given, systemConfig } = options;
+  const { maxTokens, thinkingLevel, timeLimits } = systemConfig.model;
+  if (typeof given === "function") {
+    return {
+      provider: options.provider ?? "custom",
+      modelId: options.modelId ?? "custom",
+      contextWindow: 0,
+      maxOutputTokens: maxTokens,
+      secrets: [],
+      warnings: [],
+      open: (context) => withThinkingLevel(given(context), thinkingLevel),
+    };
+  }
+  const base = { clock: options.clock, limits: timeLimits, thinkingLevel };
+  if (given !== undefined) {
+    return {
+      provider: given.provider,
+      modelId: given.modelId,
+      contextWindow: 0,
+      maxOutputTokens: maxTokens,
+      secrets: [],
+      warnings: [],
+      open: opener({ ...base, model: given, contextWindow: 0, maxOutputTokens: maxTokens }),
+    };
+  }
+  const { provider, modelId, projectConfig, env } = options;
+  const { settings, warnings } = resolveModel({ projectConfig, provider, modelId, env, knownProviders });
+  const maxOutputTokens = settings.maxOutputTokens ?? maxTokens;
+  const model = await createLanguageModel(settings, { clock: options.clock });
+  return {
+    provider: settings.provider,
+    modelId: settings.modelId,
+    contextWindow: settings.contextWindow,
+    maxOutputTokens,
+    secrets: settings.apiKey === undefined ? [] : [settings.apiKey],
+    warnings,
+    open: opener({ ...base, model, contextWindow: settings.contextWindow, maxOutputTokens }),
+  };
+}
+
+interface OpenerOptions {
+  model: LanguageModel;
+  limits: ModelTimeLimits;
+  clock: Clock;
+  contextWindow: number;
+  maxOutputTokens: number | undefined;
+  thinkingLevel: ThinkingLevelName | undefined;
+}
+
+function opener({ thinkingLevel, ...options }: OpenerOptions): ModelSource["open"] {
+  return ({ systemPrompt, history }) =>
+    withThinkingLevel(new GenerativeModel({ ...options, systemPrompt, history }), thinkingLevel);
+}
+
+/** The configured level holds for requests that name none. */
+function withThinkingLevel(llm: LLMInterface, level: ThinkingLevelName | undefined): LLMInterface {
+  if (level === undefined) return llm;
+  return {
+    streamGenerate: (parameters) =>
+      llm.streamGenerate({ ...parameters, thinkingLevel: parameters.thinkingLevel ?? level }),
+  };
+}

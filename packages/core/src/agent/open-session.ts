@@ -1,0 +1,236 @@
+/** Puts a Session together: a new one, or one that a Trace remembers. */
+import {
+  createBuilders,
+  isSessionMeta,
+  type NoticePayload,
+  type OmniMessage,
+  readTokenCounts,
+  type SessionMetaPayload,
+} from "@coxswain/protocol";
+import type { ProjectPaths } from "../config/home.ts";
+import { readInstructions } from "../config/instructions.ts";
+import { loadProjectConfig, type ProjectConfig } from "../config/project-config.ts";
+import { fillPromptTemplate } from "../config/prompt-template.ts";
+import { loadSystemConfig, type SystemConfig } from "../config/system-config.ts";
+import { ContextEngine } from "../engine/context-engine.ts";
+import type { CompactionSettings, EngineState, EnvironmentInterface, TraceSink, TraceStore } from "../engine/ports.ts";
+import { missingRecords, replayTrace } from "../engine/replay.ts";
+import { builtInTools } from "../environment/built-in-tools.ts";
+import { LocalEnvironment } from "../environment/local-environment.ts";
+import type { Tool } from "../environment/tool.ts";
+import { knownProviders } from "../llm/providers.ts";
+import { Session } from "../session/session.ts";
+import { systemClock } from "../system-clock.ts";
+import { FileTraceStore } from "../trace/file-trace-store.ts";
+import { newSessionId } from "../trace/session-id.ts";
+import { TraceError } from "../trace/trace-error.ts";
+import type { AgentOptions, CreateSessionOptions } from "./create-agent.ts";
+import { type ModelSource, modelSource } from "./model-source.ts";
+import { checkWorkspace, openWorkspace } from "./workspace.ts";
+
+/** An agent's own, over all its Sessions. */
+export interface SessionSetting {
+  options: AgentOptions;
+  home: string;
+  paths: ProjectPaths;
+}
+
+interface Configuration {
+  project: ProjectConfig;
+  system: SystemConfig;
+}
+
+type OpenTrace = TraceSink & { close(): Promise<void> };
+
+/** @throws ConfigError */
+export async function createSession(setting: SessionSetting, options: CreateSessionOptions): Promise<Session> {
+  const config = await loadConfiguration(setting);
+  const model = await openModel(setting, config, options.provider, options.modelId);
+  const workspace = await openWorkspace(options.workspaceDir, setting.paths);
+  const sessionId = newSessionId(systemClock.now());
+  const prompt = await systemPrompt(setting, config, { sessionId, workspace, modelId: model.modelId });
+  const build = createBuilders(() => systemClock.now());
+  const meta = build.sessionMeta({
+    session_id: sessionId,
+    provider: model.provider,
+    model_id: model.modelId,
+    model_context_window: model.contextWindow,
+    system_prompt: prompt.text,
+    agent_state: setting.paths.agentStateDir,
+    workspace,
+  });
+  const store = traceStoreOf(setting, config, model.secrets);
+  const trace = await store?.open(sessionId);
+  await trace?.write(meta);
+  const notices = warningNotices([...config.project.warnings, ...model.warnings, ...prompt.warnings]);
+  return compose(setting, config, { model, meta, store, trace, state: undefined, notices });
+}
+
+/** @throws ConfigError, TraceLockedError, TraceError */
+export async function resumeSession(setting: SessionSetting, sessionId: string): Promise<Session> {
+  const config = await loadConfiguration(setting);
+  const store = traceStoreOf(setting, config);
+  if (store === undefined) throw new TraceError("not_found", `no Trace is kept, so ${sessionId} cannot be resumed`);
+  const trace = await store.open(sessionId);
+  try {
+    const { messages, tornTail, skippedLines, usageBefore } = await store.read(sessionId);
+    const meta = messages.find(isSessionMeta);
+    if (meta === undefined) {
+      throw new TraceError("not_found", `the Trace of ${sessionId} does not say what Session it is of`);
+    }
+    const { workspace, provider, model_id: modelId } = meta.payload;
+    await checkWorkspace(workspace);
+    const model = await openModel(setting, config, provider, modelId);
+    const missing = missingRecords(messages, () => systemClock.now());
+    for (const record of missing) await trace.write(record);
+    const state = replayTrace([...messages, ...missing]);
+    const hasUsage = messages.some((message) => message.payload.type === "token_usage");
+    const notices = warningNotices([...config.project.warnings, ...model.warnings]);
+    if (tornTail) notices.push(notice("trace_torn", "the last record of this Session was cut and has been dropped"));
+    if (skippedLines.length > 0) {
+      notices.push(notice("trace_damaged", `unreadable lines of this Session's Trace: ${skippedLines.join(", ")}`));
+    }
+    const counted =
+      hasUsage || usageBefore === undefined ? state : { ...state, sessionTokens: readTokenCounts(usageBefore) };
+    return compose(setting, config, { model, meta, store, trace, state: counted, notices });
+  } catch (error) {
+    await trace.close();
+    throw error;
+  }
+}
+
+export function traceStoreOf(
+  setting: SessionSetting,
+  config?: Configuration,
+  secrets: readonly string[] = [],
+): TraceStore | undefined {
+  const { trace } = setting.options;
+  if (trace === false) return undefined;
+  return (
+    trace ?? new FileTraceStore({ tracesDir: setting.paths.tracesDir, durability: config?.project.durability, secrets })
+  );
+}
+
+async function loadConfiguration({ paths }: SessionSetting): Promise<Configuration> {
+  const [project, system] = await Promise.all([
+    loadProjectConfig(paths.projectConfigFile),
+    loadSystemConfig(paths.systemConfigFile),
+  ]);
+  return { project, system };
+}
+
+function openModel(
+  { options }: SessionSetting,
+  { project, system }: Configuration,
+  provider: string | undefined,
+  modelId: string | undefined,
+): Promise<ModelSource> {
+  return modelSource({
+    given: options.model,
+    provider,
+    modelId,
+    projectConfig: project,
+    systemConfig: system,
+    clock: systemClock,
+    env: process.env,
+  });
+}
+
+async function systemPrompt(
+  { options, paths }: SessionSetting,
+  { system }: Configuration,
+  about: { sessionId: string; workspace: string; modelId: string },
+): Promise<{ text: string; warnings: string[] }> {
+  if (options.systemPrompt !== undefined) return { text: options.systemPrompt, warnings: [] };
+  const instructions = await readInstructions({ agentStateDir: paths.agentStateDir, workspaceDir: about.workspace });
+  const text = fillPromptTemplate(system.systemPrompt, {
+    AGENTS_MD: instructions.text,
+    PLATFORM: `${process.platform} (${process.arch})`,
+    DATE: new Date(systemClock.now()).toISOString().slice(0, 10),
+    CWD: about.workspace,
+    MODEL_ID: about.modelId,
+    SESSION_ID: about.sessionId,
+  });
+  return { text, warnings: instructions.warnings };
+}
+
+interface Pieces {
+  model: ModelSource;
+  meta: OmniMessage<SessionMetaPayload>;
+  store: TraceStore | undefined;
+  trace: OpenTrace | undefined;
+  state: EngineState | undefined;
+  notices: NoticePayload[];
+}
+
+function compose(setting: SessionSetting, config: Configuration, pieces: Pieces): Session {
+  const { model, meta, store, trace, state, notices } = pieces;
+  const { session_id: sessionId, system_prompt: prompt } = meta.payload;
+  const environment = openEnvironment(setting, config, meta.payload, model.secrets);
+  const engine = new ContextEngine({
+    llm: model.open({ sessionId, systemPrompt: prompt, history: state?.history ?? [] }),
+    createLLM: () => model.open({ sessionId, systemPrompt: prompt, history: [] }),
+    environment,
+    trace,
+    clock: systemClock,
+    compaction: compactionSettings(config.system.compaction, setting.options.compaction, model),
+    sessionMeta: meta,
+    initialState: state,
+    maxTurns: setting.options.maxTurns ?? config.system.maxTurns,
+  });
+  return new Session({
+    engine,
+    meta,
+    environment,
+    trace: store === undefined || trace === undefined ? undefined : { store, close: () => trace.close() },
+    openSideContext: () => model.open({ sessionId, systemPrompt: "", history: [] }),
+    notices,
+  });
+}
+
+function openEnvironment(
+  { options, home, paths }: SessionSetting,
+  { project, system }: Configuration,
+  { session_id: sessionId, workspace: workspaceDir }: SessionMetaPayload,
+  secrets: string[],
+): EnvironmentInterface {
+  const scratchpadDir = paths.scratchpadDir(sessionId);
+  const own = options.tools ?? [];
+  const names = new Set(own.map((tool) => tool.definition.name));
+  const offered = (tool: Tool): boolean => system.tools?.includes(tool.definition.name) ?? true;
+  const tools = [...builtInTools().filter((tool) => offered(tool) && !names.has(tool.definition.name)), ...own];
+  if (options.environment !== undefined) {
+    return options.environment({ sessionId, workspaceDir, scratchpadDir, tools });
+  }
+  return new LocalEnvironment({
+    workspaceDir,
+    scratchpadDir,
+    tools,
+    clock: systemClock,
+    forbiddenFiles: project.forbiddenFiles,
+    forbiddenPaths: [home],
+    commandPolicy: project.commandDenyRules,
+    secrets: [...secrets, ...project.models.flatMap((entry) => entry.apiKey ?? [])],
+    hiddenVariables: Object.values(knownProviders).flatMap((provider) => provider.apiKeyVariable ?? []),
+  });
+}
+
+/** A context must leave room for one answer, whatever is configured. */
+function compactionSettings(
+  configured: CompactionSettings,
+  given: Partial<CompactionSettings> | undefined,
+  { contextWindow, maxOutputTokens }: ModelSource,
+): CompactionSettings {
+  const settings = { ...configured, ...given };
+  if (contextWindow <= 0 || settings.maxContextLength <= 0) return settings;
+  const room = Math.min(maxOutputTokens ?? Number.POSITIVE_INFINITY, contextWindow * 0.2);
+  return { ...settings, maxContextLength: Math.min(settings.maxContextLength, Math.floor(contextWindow - room)) };
+}
+
+function warningNotices(warnings: readonly string[]): NoticePayload[] {
+  return warnings.map((warning) => notice("configuration", warning));
+}
+
+function notice(code: string, message: string): NoticePayload {
+  return { type: "notice", level: "warning", code, message };
+}

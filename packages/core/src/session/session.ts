@@ -1,0 +1,108 @@
+/** One conversation, from a host's view. */
+import type { NoticePayload, OmniMessage, SessionMetaPayload } from "@coxswain/protocol";
+import type { ContextEngine, EngineActivity } from "../engine/context-engine.ts";
+import type { EnvironmentInterface, LLMInterface, RunOptions, TraceStore } from "../engine/ports.ts";
+import { type HistoryOptions, readHistory } from "./history.ts";
+import { generateTitle } from "./title.ts";
+
+export interface SessionParts {
+  engine: ContextEngine;
+  meta: OmniMessage<SessionMetaPayload>;
+  environment: EnvironmentInterface;
+  /** Absent when no Trace is kept. */
+  trace: { store: TraceStore; close(): Promise<void> } | undefined;
+  /** A model context of its own, without a system prompt. */
+  openSideContext(): LLMInterface;
+  /** What was noticed while the Session was opened. */
+  notices: readonly NoticePayload[];
+}
+
+export type NoticeListener = (notice: NoticePayload) => void;
+
+export class Session {
+  readonly #parts: SessionParts;
+  readonly #listeners = new Set<NoticeListener>();
+  #waitingNotices: NoticePayload[];
+  #current: AsyncGenerator<OmniMessage, void> | undefined;
+  #disposed: Promise<void> | undefined;
+
+  constructor(parts: SessionParts) {
+    this.#parts = parts;
+    this.#waitingNotices = [...parts.notices];
+  }
+
+  get id(): string {
+    return this.meta.session_id;
+  }
+
+  get meta(): SessionMetaPayload {
+    return this.#parts.meta.payload;
+  }
+
+  get state(): EngineActivity {
+    return this.#parts.engine.activity;
+  }
+
+  /** See `ContextEngine.run`. */
+  run(newMessages: OmniMessage[], options: RunOptions = {}): AsyncGenerator<OmniMessage, void> {
+    this.#checkOpen();
+    this.#current = this.#parts.engine.run(newMessages, options);
+    return this.#current;
+  }
+
+  /** See `ContextEngine.compact`. */
+  compact(options: Pick<RunOptions, "signal"> = {}): AsyncGenerator<OmniMessage, void> {
+    this.#checkOpen();
+    this.#current = this.#parts.engine.compact(options);
+    return this.#current;
+  }
+
+  compactability(): ReturnType<ContextEngine["compactability"]> {
+    return this.#parts.engine.compactability();
+  }
+
+  /** See `ContextEngine.steer`. */
+  steer(text: string): boolean {
+    return this.#parts.engine.steer(text);
+  }
+
+  skipReconnectWait(): boolean {
+    return this.#parts.engine.skipReconnectWait();
+  }
+
+  /** A few words for a list, by the Session's model; `null` when nothing was said yet or the model does not answer. */
+  generateTitle(): Promise<string | null> {
+    this.#checkOpen();
+    return generateTitle(this.#parts.openSideContext(), this.#parts.engine.state.history);
+  }
+
+  /** What a reader of the Session has seen, oldest first, over all model contexts. */
+  history(options: HistoryOptions = {}): AsyncIterable<OmniMessage> {
+    const { trace, engine } = this.#parts;
+    return readHistory(trace?.store, this.id, engine.state.history, options);
+  }
+
+  /** Called with what happens while nothing runs, and at once with what happened before anybody listened. */
+  onNotice(listener: NoticeListener): () => void {
+    this.#listeners.add(listener);
+    for (const notice of this.#waitingNotices.splice(0)) listener(notice);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Interrupts what runs, ends child processes, closes files. Idempotent. */
+  dispose(): Promise<void> {
+    this.#disposed ??= this.#end();
+    return this.#disposed;
+  }
+
+  async #end(): Promise<void> {
+    if (this.state !== "idle") await this.#current?.return();
+    await this.#parts.environment.dispose?.();
+    await this.#parts.trace?.close();
+    this.#listeners.clear();
+  }
+
+  #checkOpen(): void {
+    if (this.#disposed !== undefined) throw new Error(`Session ${this.id} has been disposed of; resume it to go on`);
+  }
+}

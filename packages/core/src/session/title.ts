@@ -1,0 +1,35 @@
+/** A few words that name a conversation. Never enters its history or its Trace. */
+import { isPayload, type OmniMessage, userText } from "@coxswain/protocol";
+import type { LLMInterface } from "../engine/ports.ts";
+
+/** Characters of a title, and of what the model is shown to find one. */
+const maxTitleLength = 80;
+const maxExcerptLength = 2_000;
+
+const instruction =
+  "Give this conversation a title of at most six words, in its own language. Answer with the title alone.";
+
+/** `null` when nothing was said, or the model gives none. */
+export async function generateTitle(llm: LLMInterface, history: readonly OmniMessage[]): Promise<string | null> {
+  const texts = history.flatMap((message) =>
+    isPayload(message, "text") && message.payload.sender !== "harness"
+      ? [`${message.payload.role}: ${message.payload.text}`]
+      : [],
+  );
+  if (texts.length === 0) return null;
+  const excerpt = texts.slice(0, 4).join("\n\n").slice(0, maxExcerptLength).toWellFormed();
+  const stream = llm.streamGenerate({ newMessages: [userText(`${instruction}\n\n${excerpt}`)] });
+  let title = "";
+  for (;;) {
+    const result = await stream.next();
+    if (result.done === true) return result.value.status === "completed" && title !== "" ? title : null;
+    const { payload } = result.value;
+    if (payload.type === "text" && payload.role === "assistant" && title === "") title = tidy(payload.text);
+  }
+}
+
+function tidy(text: string): string {
+  const line = text.trim().split("\n")[0] ?? "";
+  const bare = line.replaceAll(/\p{Cc}/gu, "").replaceAll(/^["'“”*#\s]+|["'“”*\s]+$/gu, "");
+  return Array.from(bare).slice(0, maxTitleLength).join("").toWellFormed();
+}

@@ -16,7 +16,7 @@ export type TurnEntry =
 
 const explanations: Record<TurnTag, string> = {
   turn_aborted:
-    "The user interrupted this turn before it was finished. Below is what it was asked, said and did until then. " +
+    "This turn was interrupted before it was finished. Below is what it was asked, said and did until then. " +
     "A tool call that has an output was carried out: use the output, do not repeat the call.",
   turn_retried:
     "The connection failed during this turn, and it is now being tried again. Below is what it said and did until then. " +

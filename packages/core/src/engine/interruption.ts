@@ -3,6 +3,7 @@ export class Interruption {
   readonly #controller = new AbortController();
   readonly #onFire = new Set<() => void>();
   readonly #external: AbortSignal | undefined;
+  #hasFired = false;
   readonly #fire = (): void => this.fire();
 
   constructor(signal?: AbortSignal) {
@@ -18,11 +19,12 @@ export class Interruption {
   }
 
   get fired(): boolean {
-    return this.#controller.signal.aborted;
+    return this.#hasFired;
   }
 
   fire(): void {
-    if (this.fired) return;
+    if (this.#hasFired) return;
+    this.#hasFired = true;
     this.#controller.abort();
     for (const notify of [...this.#onFire]) notify();
     this.#onFire.clear();

@@ -12,10 +12,8 @@ interface OutboxHandlers {
   stop(): void;
 }
 
-interface Waiter {
-  resolve(result: IteratorResult<OmniMessage, void>): void;
-  reject(error: unknown): void;
-}
+/** Also takes a promise that rejects. */
+type Waiter = (result: IteratorResult<OmniMessage, void> | Promise<never>) => void;
 
 const done: IteratorResult<OmniMessage, void> = { done: true, value: undefined };
 
@@ -27,6 +25,11 @@ export class Outbox implements AsyncGenerator<OmniMessage, void> {
   /** Nearly always the only one. */
   #reader: Waiter | undefined;
   #furtherReaders: Waiter[] = [];
+  /** Made once: a closure for each message would be half of its cost. */
+  readonly #addReader = (resolve: Waiter): void => {
+    if (this.#reader === undefined) this.#reader = resolve;
+    else this.#furtherReaders.push(resolve);
+  };
   #wakeOnRoom: (() => void) | undefined;
   #wakeOnDrained: (() => void) | undefined;
   #running: Promise<void> | undefined;
@@ -40,7 +43,7 @@ export class Outbox implements AsyncGenerator<OmniMessage, void> {
   push(message: OmniMessage): void {
     if (this.#stopped || this.#ended) return;
     const reader = this.#takeReader();
-    if (reader !== undefined) return reader.resolve({ done: false, value: message });
+    if (reader !== undefined) return reader({ done: false, value: message });
     this.#queue.push(message);
     this.#bytes += sizeOf(message);
   }
@@ -72,10 +75,7 @@ export class Outbox implements AsyncGenerator<OmniMessage, void> {
   next(): Promise<IteratorResult<OmniMessage, void>> {
     if (this.#head < this.#queue.length) return Promise.resolve({ done: false, value: this.#take() });
     if (this.#ended || this.#stopped) return Promise.resolve(done);
-    const result = new Promise<IteratorResult<OmniMessage, void>>((resolve, reject) => {
-      if (this.#reader === undefined) this.#reader = { resolve, reject };
-      else this.#furtherReaders.push({ resolve, reject });
-    });
+    const result = new Promise<IteratorResult<OmniMessage, void>>(this.#addReader);
     if (this.#running === undefined) this.#start();
     else if (this.#wakeOnDrained !== undefined) this.#wakeDrained();
     return result;
@@ -116,7 +116,7 @@ export class Outbox implements AsyncGenerator<OmniMessage, void> {
       (error: unknown) => {
         const reader = this.#takeReader();
         this.#end();
-        reader?.reject(error);
+        reader?.(Promise.reject(error instanceof Error ? error : new Error(String(error))));
       },
     );
   }
@@ -128,12 +128,14 @@ export class Outbox implements AsyncGenerator<OmniMessage, void> {
 
   #takeReader(): Waiter | undefined {
     const reader = this.#reader;
-    if (reader !== undefined) this.#reader = this.#furtherReaders.shift();
+    if (reader !== undefined) {
+      this.#reader = this.#furtherReaders.length === 0 ? undefined : this.#furtherReaders.shift();
+    }
     return reader;
   }
 
   #dismissReaders(): void {
-    for (let reader = this.#takeReader(); reader !== undefined; reader = this.#takeReader()) reader.resolve(done);
+    for (let reader = this.#takeReader(); reader !== undefined; reader = this.#takeReader()) reader(done);
   }
 
   get #isDrained(): boolean {

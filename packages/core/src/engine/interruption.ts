@@ -30,6 +30,14 @@ export class Interruption {
     this.#onFire.clear();
   }
 
+  /** A signal for one of many who listen, so that they do not crowd on a single one. Release it when the work is done. */
+  derive(): { signal: AbortSignal; release(): void } {
+    const controller = new AbortController();
+    const abort = (): void => controller.abort();
+    this.onFire(abort);
+    return { signal: controller.signal, release: () => this.#onFire.delete(abort) };
+  }
+
   /** Called when it fires; at once when it has. */
   onFire(notify: () => void): void {
     if (this.fired) notify();

@@ -1,0 +1,55 @@
+/** Medians, and the table that they are shown in. */
+
+export interface Figure {
+  workload: string;
+  /** What it is measured against, from the same run. */
+  floor: string;
+  measured: string;
+  /** In words, such as `≤ 2 × bare`. */
+  target: string;
+  isMet: boolean;
+}
+
+/** Runs it `times` times after one warm-up and gives the middle of what it returned. */
+export async function medianOf(times: number, run: () => number | Promise<number>): Promise<number> {
+  await run();
+  const values: number[] = [];
+  for (let time = 0; time < times; time += 1) values.push(await run());
+  return median(values);
+}
+
+/** Takes turns, so that a slow moment of the machine meets both. */
+export async function medianPair(
+  times: number,
+  floor: () => number | Promise<number>,
+  workload: () => number | Promise<number>,
+): Promise<{ floor: number; workload: number }> {
+  await floor();
+  await workload();
+  const floors: number[] = [];
+  const workloads: number[] = [];
+  for (let time = 0; time < times; time += 1) {
+    floors.push(await floor());
+    workloads.push(await workload());
+  }
+  return { floor: median(floors), workload: median(workloads) };
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  const upper = sorted[middle] ?? Number.NaN;
+  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? Number.NaN) + upper) / 2;
+}
+
+export function times(ratio: number): string {
+  return `${ratio.toFixed(2)} ×`;
+}
+
+export function microseconds(us: number): string {
+  return `${us.toFixed(us < 1 ? 3 : 2)} µs`;
+}
+
+export function milliseconds(ms: number): string {
+  return `${ms.toFixed(ms < 1 ? 4 : 1)} ms`;
+}

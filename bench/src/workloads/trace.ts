@@ -1,0 +1,84 @@
+/** One record of 1 KB: written to the Trace, and read back. */
+import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { OmniMessage } from "@coxswain/core";
+import { type Figure, medianPair, microseconds, times } from "../measure.ts";
+import { build, Setting } from "../setting.ts";
+
+const records = 5_000;
+
+export async function trace(): Promise<Figure[]> {
+  const setting = await Setting.open();
+  try {
+    const texts = Array.from(
+      { length: records },
+      (_, index) => `${index} ${"a line of text that is said. ".repeat(32)}`,
+    );
+    const messages: OmniMessage[] = texts.map((text) => build.assistantText(text));
+    let round = 0;
+    let sessionId = "";
+    const writing = await medianPair(
+      7,
+      () => appendPlainly(join(setting.home, "floor.jsonl"), messages),
+      async () => {
+        round += 1;
+        sessionId = `bench-${round}`;
+        const sink = await setting.store.open(sessionId);
+        const start = performance.now();
+        for (const message of messages) await sink.write(message);
+        const us = ((performance.now() - start) * 1000) / records;
+        await sink.close();
+        return us;
+      },
+    );
+    const path = await setting.store.path(sessionId);
+    const reading = await medianPair(
+      7,
+      () => parsePlainly(path),
+      async () => {
+        const start = performance.now();
+        const contents = await setting.store.read(sessionId);
+        const us = ((performance.now() - start) * 1000) / records;
+        if (contents.messages.length !== records)
+          throw new Error(`${contents.messages.length} of ${records} read back`);
+        return us;
+      },
+    );
+    const ratio = reading.workload / reading.floor;
+    return [
+      {
+        workload: "Trace: write one 1 KB record",
+        floor: `append ${microseconds(writing.floor)}`,
+        measured: microseconds(writing.workload),
+        target: "≤ 4 µs",
+        isMet: writing.workload <= 4,
+      },
+      {
+        workload: "Trace: read one 1 KB record back",
+        floor: `read and JSON.parse ${microseconds(reading.floor)}`,
+        measured: `${microseconds(reading.workload)} = ${times(ratio)}`,
+        target: "≤ 1.5 ×",
+        isMet: ratio <= 1.5,
+      },
+    ];
+  } finally {
+    await setting.close();
+  }
+}
+
+function appendPlainly(path: string, messages: readonly OmniMessage[]): number {
+  writeFileSync(path, "");
+  const start = performance.now();
+  for (const message of messages) appendFileSync(path, `${JSON.stringify(message)}\n`);
+  return ((performance.now() - start) * 1000) / messages.length;
+}
+
+function parsePlainly(path: string): number {
+  const start = performance.now();
+  const parsed = readFileSync(path, "utf8")
+    .split("\n")
+    .slice(0, -1)
+    .map((line): unknown => JSON.parse(line));
+  if (parsed.length !== records) throw new Error(`${parsed.length} of ${records} lines`);
+  return ((performance.now() - start) * 1000) / parsed.length;
+}

@@ -63,7 +63,7 @@ export async function createSession(setting: SessionSetting, options: CreateSess
   const trace = await store?.open(sessionId);
   await trace?.write(meta);
   const notices = warningNotices([...config.project.warnings, ...model.warnings, ...prompt.warnings]);
-  return compose(setting, config, { model, meta, store, trace, state: undefined, notices });
+  return compose(setting, config, { sessionId, model, meta, store, trace, state: undefined, notices });
 }
 
 /** @throws ConfigError, TraceLockedError, TraceError */
@@ -92,7 +92,7 @@ export async function resumeSession(setting: SessionSetting, sessionId: string):
     }
     const counted =
       hasUsage || usageBefore === undefined ? state : { ...state, sessionTokens: readTokenCounts(usageBefore) };
-    return compose(setting, config, { model, meta, store, trace, state: counted, notices });
+    return compose(setting, config, { sessionId, model, meta, store, trace, state: counted, notices });
   } catch (error) {
     await trace.close();
     throw error;
@@ -155,6 +155,7 @@ async function systemPrompt(
 }
 
 interface Pieces {
+  sessionId: string;
   model: ModelSource;
   meta: OmniMessage<SessionMetaPayload>;
   store: TraceStore | undefined;
@@ -164,9 +165,13 @@ interface Pieces {
 }
 
 function compose(setting: SessionSetting, config: Configuration, pieces: Pieces): Session {
-  const { model, meta, store, trace, state, notices } = pieces;
-  const { session_id: sessionId, system_prompt: prompt } = meta.payload;
-  const environment = openEnvironment(setting, config, meta.payload, model.secrets);
+  const { sessionId, model, meta, store, trace, state, notices } = pieces;
+  const prompt = meta.payload.system_prompt;
+  const environment = openEnvironment(setting, config, {
+    sessionId,
+    workspaceDir: meta.payload.workspace,
+    secrets: model.secrets,
+  });
   const engine = new ContextEngine({
     llm: model.open({ sessionId, systemPrompt: prompt, history: state?.history ?? [] }),
     createLLM: () => model.open({ sessionId, systemPrompt: prompt, history: [] }),
@@ -179,6 +184,7 @@ function compose(setting: SessionSetting, config: Configuration, pieces: Pieces)
     maxTurns: setting.options.maxTurns ?? config.system.maxTurns,
   });
   return new Session({
+    id: sessionId,
     engine,
     meta,
     environment,
@@ -191,9 +197,9 @@ function compose(setting: SessionSetting, config: Configuration, pieces: Pieces)
 function openEnvironment(
   { options, home, paths }: SessionSetting,
   { project, system }: Configuration,
-  { session_id: sessionId, workspace: workspaceDir }: SessionMetaPayload,
-  secrets: string[],
+  about: { sessionId: string; workspaceDir: string; secrets: string[] },
 ): EnvironmentInterface {
+  const { sessionId, workspaceDir, secrets } = about;
   const scratchpadDir = paths.scratchpadDir(sessionId);
   const own = options.tools ?? [];
   const names = new Set(own.map((tool) => tool.definition.name));

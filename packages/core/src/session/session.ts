@@ -6,6 +6,8 @@ import { type HistoryOptions, readHistory } from "./history.ts";
 import { generateTitle } from "./title.ts";
 
 export interface SessionParts {
+  /** What its Trace is filed under. */
+  id: string;
   engine: ContextEngine;
   meta: OmniMessage<SessionMetaPayload>;
   environment: EnvironmentInterface;
@@ -32,7 +34,7 @@ export class Session {
   }
 
   get id(): string {
-    return this.meta.session_id;
+    return this.#parts.id;
   }
 
   get meta(): SessionMetaPayload {

@@ -38,7 +38,10 @@ export { LocalEnvironment, type LocalEnvironmentOptions } from "./environment/lo
 export type { ExecuteReturn, Tool, ToolContext, ToolResult } from "./environment/tool.ts";
 export type { ModelProtocol, ModelSettings, ModelTimeLimits } from "./llm/model-settings.ts";
 export { GenerativeModel, type GenerativeModelOptions } from "./llm/generative-model.ts";
-export { createLanguageModel, knownProviders } from "./llm/providers.ts";
+export { createChatCompletionsModel } from "./llm/chat-completions/model.ts";
+export { createOfflineModel } from "./llm/offline/model.ts";
+export { loadScenario, ScenarioError } from "./llm/offline/scenario.ts";
+export { createLanguageModel, knownProviders, ModelSupportError } from "./llm/providers.ts";
 export { type NoticeListener, Session } from "./session/session.ts";
 export type { HistoryOptions } from "./session/history.ts";
 export { FileTraceStore, type FileTraceStoreOptions } from "./trace/file-trace-store.ts";

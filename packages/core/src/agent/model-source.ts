@@ -1,13 +1,18 @@
 /** Where a Session's model contexts come from: the Project's configuration, a model given in code, or a function. */
+import { resolve } from "node:path";
 import type { LanguageModelV3 } from "@ai-sdk/provider";
 import type { OmniMessage, ThinkingLevelName } from "@coxswain/protocol";
+import { ConfigError, showValue } from "../config/config-error.ts";
 import type { ProjectConfig } from "../config/project-config.ts";
 import { resolveModel } from "../config/resolve-model.ts";
 import type { SystemConfig } from "../config/system-config.ts";
 import type { Clock, LLMInterface } from "../engine/ports.ts";
 import { GenerativeModel } from "../llm/generative-model.ts";
-import type { ModelTimeLimits } from "../llm/model-settings.ts";
-import { createLanguageModel, knownProviders } from "../llm/providers.ts";
+import type { ModelSettings, ModelTimeLimits } from "../llm/model-settings.ts";
+import { createLanguageModel, knownProviders, ModelSupportError } from "../llm/providers.ts";
+
+/** An offline model of such a name is the path of a scenario. */
+const scenarioName = /\.ya?ml$/;
 
 /** Any model of the AI SDK's provider interface. */
 export type LanguageModel = LanguageModelV3;
@@ -71,9 +76,12 @@ export async function modelSource(options: ModelSourceOptions): Promise<ModelSou
     };
   }
   const { provider, modelId, projectConfig, env } = options;
-  const { settings, warnings } = resolveModel({ projectConfig, provider, modelId, env, knownProviders });
+  const { settings: found, warnings } = resolveModel({ projectConfig, provider, modelId, env, knownProviders });
+  // A resume may begin in another directory.
+  const isScenario = found.protocol === "offline" && scenarioName.test(found.modelId);
+  const settings = isScenario ? { ...found, modelId: resolve(found.modelId) } : found;
   const maxOutputTokens = settings.maxOutputTokens ?? maxTokens;
-  const model = await createLanguageModel(settings, { clock: options.clock });
+  const model = await openLanguageModel(settings, options.clock);
   return {
     provider: settings.provider,
     modelId: settings.modelId,
@@ -83,6 +91,19 @@ export async function modelSource(options: ModelSourceOptions): Promise<ModelSou
     warnings,
     open: opener({ ...base, model, contextWindow: settings.contextWindow, maxOutputTokens }),
   };
+}
+
+async function openLanguageModel(settings: ModelSettings, clock: Clock): Promise<LanguageModel> {
+  const isScenario = settings.protocol === "offline" && scenarioName.test(settings.modelId);
+  try {
+    return await createLanguageModel(settings, { clock, scenarioPath: isScenario ? settings.modelId : undefined });
+  } catch (error) {
+    if (error instanceof ModelSupportError) throw new ConfigError("unsupported", error.message, { cause: error });
+    const problem = error instanceof Error ? error.message : String(error);
+    throw new ConfigError("invalid_value", `the scenario ${showValue(settings.modelId)} cannot be used: ${problem}`, {
+      cause: error,
+    });
+  }
 }
 
 interface OpenerOptions {

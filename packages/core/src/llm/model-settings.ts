@@ -28,3 +28,11 @@ export interface ModelTimeLimits {
   /** Between two content parts; keep-alives do not count. */
   idleMs: number;
 }
+
+/** What is known of a provider without configuration. */
+export interface KnownProvider {
+  protocol: ModelProtocol;
+  baseUrl?: string | undefined;
+  /** The environment variable that usually holds its key. Absent: it needs no key. */
+  apiKeyVariable?: string | undefined;
+}

@@ -1,0 +1,186 @@
+/** From what is configured to the one model that a Session talks to. */
+import type { KnownProvider, ModelSettings } from "../llm/model-settings.ts";
+import { ConfigError, nearestName, showValue } from "./config-error.ts";
+import type { ModelEntry, ModelName, ProjectConfig } from "./project-config.ts";
+
+/** What is known of a model without configuration. */
+export interface KnownModel {
+  contextWindow?: number | undefined;
+  maxOutputTokens?: number | undefined;
+  vision?: boolean | undefined;
+}
+
+export interface ResolveModelOptions {
+  projectConfig: ProjectConfig;
+  /** Default: the Project's default model; with only one of the two given, the model of that name. */
+  provider?: string | undefined;
+  modelId?: string | undefined;
+  env: Readonly<Record<string, string | undefined>>;
+  knownProviders: Readonly<Record<string, KnownProvider>>;
+  knownModel?: ((name: ModelName) => KnownModel | undefined) | undefined;
+}
+
+export interface ResolvedModel {
+  settings: ModelSettings;
+  /** One line each. */
+  warnings: string[];
+}
+
+const offline = "offline";
+const shownModels = 12;
+
+/** @throws ConfigError of kind `auth` when only the key is missing, else `usage` */
+export function resolveModel(options: ResolveModelOptions): ResolvedModel {
+  const name = chooseModel(options);
+  const entry = findEntry(options.projectConfig, name);
+  const provider = ownProperty(options.knownProviders, name.provider);
+  const protocol = entry?.protocol ?? provider?.protocol ?? (name.provider === offline ? "offline" : undefined);
+  if (protocol === undefined) throw unknownModel(options, name, entry);
+  const warnings: string[] = [];
+  const place = { file: options.projectConfig.path };
+  const given = entry?.baseUrl?.trim();
+  const baseUrl = given === undefined || given === "" ? provider?.baseUrl : checkedBaseUrl(given, name, place);
+  const apiKey = protocol === "offline" ? undefined : findKey(options, name, entry, provider, given);
+  if (baseUrl !== undefined && apiKey !== undefined && isPlainRemote(baseUrl)) {
+    warnings.push(`the key of ${shownName(name)} goes to ${new URL(baseUrl).origin} without encryption; use https`);
+  }
+  const known = options.knownModel?.(name);
+  const settings: ModelSettings = {
+    ...name,
+    protocol,
+    baseUrl: baseUrl?.replace(/\/+$/, ""),
+    apiKey,
+    contextWindow: entry?.contextWindow ?? known?.contextWindow ?? 0,
+    maxOutputTokens: entry?.maxTokens ?? known?.maxOutputTokens,
+    vision: entry?.vision ?? known?.vision ?? false,
+  };
+  return { settings, warnings };
+}
+
+function chooseModel(options: ResolveModelOptions): ModelName {
+  const { projectConfig, provider, modelId } = options;
+  const { defaultModel, models } = projectConfig;
+  if (provider !== undefined && modelId !== undefined) return { provider, modelId };
+  if (provider === undefined && modelId === undefined) {
+    if (defaultModel !== undefined) return defaultModel;
+    throw new ConfigError(
+      "no_model",
+      `no default model; add a line such as default_model = { provider = "anthropic", model_id = "claude-sonnet-4-5" }, or use the provider "${offline}", which needs no key`,
+      { file: projectConfig.path },
+    );
+  }
+  const all = defaultModel === undefined ? models : [defaultModel, ...models];
+  const found = all.find(
+    (name) => name.provider === (provider ?? name.provider) && name.modelId === (modelId ?? name.modelId),
+  );
+  if (found !== undefined) return { provider: found.provider, modelId: found.modelId };
+  if (provider === offline) return { provider: offline, modelId: offline };
+  throw new ConfigError(
+    "unknown_model",
+    provider === undefined
+      ? `no model ${showValue(modelId)} is configured; ${configured(projectConfig)}`
+      : `which model of ${showValue(provider)}? name it; ${configured(projectConfig)}`,
+    { file: projectConfig.path },
+  );
+}
+
+function findEntry(config: ProjectConfig, name: ModelName): ModelEntry | undefined {
+  return config.models.find((model) => model.provider === name.provider && model.modelId === name.modelId);
+}
+
+function ownProperty<T>(table: Readonly<Record<string, T>>, name: string): T | undefined {
+  return Object.hasOwn(table, name) ? table[name] : undefined;
+}
+
+function unknownModel(options: ResolveModelOptions, name: ModelName, entry: ModelEntry | undefined): ConfigError {
+  const place = { file: options.projectConfig.path };
+  if (entry !== undefined) {
+    return new ConfigError(
+      "missing_value",
+      `protocol of the model ${shownName(name)} is missing; it must be one of "openai-chat", "openai-responses", "anthropic", "gemini", since the provider is not a known one`,
+      place,
+    );
+  }
+  const known = Object.keys(options.knownProviders);
+  const nearest = nearestName(name.provider, known);
+  const hint =
+    nearest === undefined ? `known providers are ${known.join(", ")}` : `did you mean the provider ${nearest}?`;
+  return new ConfigError(
+    "unknown_model",
+    `the model ${shownName(name)} is not known; ${configured(options.projectConfig)}; ${hint}`,
+    place,
+  );
+}
+
+function shownName(name: ModelName): string {
+  return `${showValue(name.provider)} ${showValue(name.modelId)}`;
+}
+
+function configured(config: ProjectConfig): string {
+  if (config.models.length === 0) return "no [[models]] are configured";
+  const shown = config.models.slice(0, shownModels).map(shownName).join(", ");
+  const more = config.models.length - shownModels;
+  return `configured are ${shown}${more > 0 ? ` and ${more} more` : ""}`;
+}
+
+function checkedBaseUrl(text: string, name: ModelName, place: { file: string }): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  // What a password in the address is must not be shown.
+  const shown = url !== undefined && url.password !== "" ? "an address with a password" : showValue(text);
+  const wrong = (expected: string): ConfigError =>
+    new ConfigError(
+      "invalid_value",
+      `base_url of the model ${shownName(name)} is ${shown}, but must be ${expected}`,
+      place,
+    );
+  if (url === undefined || (url.protocol !== "https:" && url.protocol !== "http:")) {
+    throw wrong("an address that begins with https:// (or http://)");
+  }
+  if (url.username !== "" || url.password !== "") throw wrong("an address without a user; put the key into api_key");
+  if (url.search !== "" || url.hash !== "") throw wrong('an address without "?" and "#"');
+  return url.href;
+}
+
+function isPlainRemote(baseUrl: string): boolean {
+  return URL.canParse(baseUrl) && new URL(baseUrl).protocol === "http:" && !isLoopback(baseUrl);
+}
+
+function isLoopback(address: string): boolean {
+  if (!URL.canParse(address)) return false;
+  const { hostname } = new URL(address);
+  return (
+    hostname === "localhost" ||
+    hostname.endsWith(".localhost") ||
+    hostname === "[::1]" ||
+    /^127(\.\d+){3}$/.test(hostname)
+  );
+}
+
+function findKey(
+  options: ResolveModelOptions,
+  name: ModelName,
+  entry: ModelEntry | undefined,
+  provider: KnownProvider | undefined,
+  givenUrl: string | undefined,
+): string | undefined {
+  const place = { file: options.projectConfig.path };
+  const variable = provider?.apiKeyVariable;
+  const fromFile = entry?.apiKey?.trim() ?? "";
+  const key = fromFile !== "" ? fromFile : (variable === undefined ? "" : (options.env[variable] ?? "")).trim();
+  if (key !== "") {
+    if (/^[\x21-\x7e]+$/.test(key)) return key;
+    const field = fromFile !== "" ? "api_key" : `the environment variable ${variable}`;
+    throw new ConfigError(
+      "invalid_value",
+      `${field} of the model ${shownName(name)} holds spaces or characters that no key has; copy it again`,
+      place,
+    );
+  }
+  // Of a provider that we do not know, or a server on this machine, we cannot know that it wants one.
+  if (variable === undefined || (givenUrl !== undefined && isLoopback(givenUrl))) return undefined;
+  throw new ConfigError(
+    "missing_key",
+    `no key for the model ${shownName(name)}; set the environment variable ${variable}, or api_key in its [[models]] entry`,
+    place,
+  );
+}

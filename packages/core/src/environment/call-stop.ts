@@ -1,0 +1,78 @@
+/** Why a call is told to stop, and how long it is then waited for. */
+import type { Clock } from "../engine/ports.ts";
+
+export type StopCause = "interrupt" | "timeout";
+
+/**
+ * What a tool may take to settle after its signal. Real time: it is for processes of the machine, which know no other
+ * clock, and must not depend on a clock that a test stops.
+ */
+const settleMs = 400;
+
+/** Fires once, for the first cause. */
+export class CallStop {
+  readonly #controller = new AbortController();
+  readonly #timeout = new AbortController();
+  readonly #signal: AbortSignal | undefined;
+  #cause: StopCause | undefined;
+  #settleTimer: NodeJS.Timeout | undefined;
+  #settleOver = false;
+  #onSettleOver: (() => void) | undefined;
+  #finished = false;
+
+  constructor(signal: AbortSignal | undefined) {
+    this.#signal = signal;
+    if (signal?.aborted) this.stop("interrupt");
+    else signal?.addEventListener("abort", this.#onInterrupt);
+  }
+
+  /** For the tool. */
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  get cause(): StopCause | undefined {
+    return this.#cause;
+  }
+
+  startTimeout(clock: Clock, timeoutMs: number): void {
+    void clock.sleep(timeoutMs, this.#timeout.signal).then(() => {
+      if (!this.#timeout.signal.aborted) this.stop("timeout");
+    });
+  }
+
+  stop(cause: StopCause): void {
+    if (this.#cause !== undefined || this.#finished) return;
+    this.#cause = cause;
+    this.#settleTimer = setTimeout(() => {
+      this.#settleOver = true;
+      this.#onSettleOver?.();
+    }, settleMs);
+    this.#controller.abort(new Error(cause === "timeout" ? "The call timed out." : "The call was interrupted."));
+  }
+
+  /** What the promise gives, or `undefined` when the tool was told to stop and did not settle. One at a time. */
+  async settled<T>(promise: PromiseLike<T>): Promise<{ value: T } | undefined> {
+    if (this.#settleOver) return undefined;
+    return new Promise((resolve, reject) => {
+      this.#onSettleOver = () => resolve(undefined);
+      promise.then((value) => resolve({ value }), reject);
+    });
+  }
+
+  /** The tool is done: its signal fires no more. */
+  finish(): void {
+    this.#finished = true;
+    this.close();
+  }
+
+  /** Nothing of this call is left waiting; a tool that is not done (its reader left early) is told to stop. */
+  close(): void {
+    this.stop("interrupt");
+    clearTimeout(this.#settleTimer);
+    this.#timeout.abort();
+    this.#signal?.removeEventListener("abort", this.#onInterrupt);
+  }
+
+  readonly #onInterrupt = (): void => this.stop("interrupt");
+}

@@ -1,0 +1,100 @@
+import type { JSONSchema7, ToolPermission } from "@coxswain/protocol";
+import type { Preview } from "../engine/ports.ts";
+import type { ExecuteReturn, Tool, ToolContext, ToolResult } from "./tool.ts";
+import { readDelta, readToolResult } from "./tool-result.ts";
+import { readToolSchema, type StandardSchema } from "./tool-schema.ts";
+
+export interface ToolSpecification<Parameters, Args> {
+  /** `[A-Za-z0-9_-]{1,64}`. */
+  name: string;
+  description: string;
+  /** A Standard Schema that can give its JSON Schema (zod 4, for one), or a JSON Schema. Describes an object. */
+  parameters: Parameters;
+  /** `r`: changes nothing. `rw`: may change something. */
+  permission: ToolPermission;
+  /** Milliseconds of one call. Default: the Environment's. */
+  timeoutMs?: number | undefined;
+  /** Characters that the model gets at most. Default: the Environment's. */
+  maxOutputLength?: number | undefined;
+  /** The JSON Schema for the model, when the library of `parameters` cannot give it. */
+  jsonSchema?: JSONSchema7 | undefined;
+  /** What a person sees before he decides. */
+  preview?(args: Args, context: ToolContext): Preview | undefined | Promise<Preview | undefined>;
+  /**
+   * Returns a string, `{ output, images?, note?, stopReason? }` or any JSON value; or is an async generator of text, whose
+   * joined text is the output unless it returns one. A throw makes the call `failed`. Must settle promptly after
+   * `context.signal`; the Environment waits no longer than a moment.
+   */
+  execute(args: Args, context: ToolContext): unknown;
+}
+
+type OutputOf<Schema> = Schema extends StandardSchema<infer Output> ? Output : never;
+
+/**
+ * Makes a tool. Arguments are checked before `preview` and `execute`; for a Standard Schema they get its output.
+ * @throws TypeError for a name that providers refuse, or parameters without a JSON Schema of an object.
+ */
+export function defineTool<Schema extends StandardSchema>(
+  specification: ToolSpecification<Schema, OutputOf<Schema>>,
+): Tool;
+export function defineTool<Args = Record<string, unknown>>(specification: ToolSpecification<JSONSchema7, Args>): Tool;
+export function defineTool<Args>(specification: ToolSpecification<unknown, Args>): Tool {
+  const { name, description, permission, timeoutMs, maxOutputLength } = specification;
+  if (typeof name !== "string" || !/^[A-Za-z0-9_-]{1,64}$/.test(name)) {
+    throw new TypeError(
+      `Tool name ${JSON.stringify(name)} does not do: use 1 to 64 letters, digits, "_" and "-", which every provider takes.`,
+    );
+  }
+  if (permission !== "r" && permission !== "rw") {
+    throw new TypeError(`Tool "${name}": \`permission\` must be "r" or "rw", not ${JSON.stringify(permission)}.`);
+  }
+  checkPositive(name, "timeoutMs", timeoutMs);
+  checkPositive(name, "maxOutputLength", maxOutputLength);
+  const schema = readToolSchema(name, specification.parameters, specification.jsonSchema);
+  const tool: Tool = {
+    definition: { name, description, parameters: schema.parameters, permission },
+    timeoutMs,
+    maxOutputLength,
+    validate: (args) => schema.validate(args),
+    execute: (args, context) => asExecuteReturn(specification.execute(args as Args, context)),
+  };
+  if (specification.preview !== undefined) {
+    tool.preview = async (args, context) => specification.preview?.(args as Args, context);
+  }
+  return tool;
+}
+
+function checkPositive(tool: string, field: string, value: number | undefined): void {
+  if (value === undefined || value > 0) return;
+  throw new TypeError(`Tool "${tool}": \`${field}\` must be more than 0, not ${String(value)}.`);
+}
+
+function asExecuteReturn(returned: unknown): ExecuteReturn {
+  if (isAsyncGenerator(returned)) return readDeltas(returned);
+  if (isPromiseLike(returned)) return readPromise(returned);
+  return readToolResult(returned);
+}
+
+async function* readDeltas(generator: AsyncGenerator<unknown, unknown>): AsyncGenerator<string, ToolResult> {
+  try {
+    for (;;) {
+      const step = await generator.next();
+      if (step.done === true) return readToolResult(step.value);
+      yield readDelta(step.value);
+    }
+  } finally {
+    await generator.return(undefined);
+  }
+}
+
+async function readPromise(promise: PromiseLike<unknown>): Promise<ToolResult> {
+  return readToolResult(await promise);
+}
+
+function isAsyncGenerator(value: unknown): value is AsyncGenerator<unknown, unknown> {
+  return typeof value === "object" && value !== null && Symbol.asyncIterator in value && "next" in value;
+}
+
+function isPromiseLike(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
+}

@@ -1,0 +1,54 @@
+/** Where a path leads, link by link. */
+import { lstatSync, readlinkSync } from "node:fs";
+import { dirname, join, parse, resolve, sep } from "node:path";
+
+export interface TracedPath {
+  /** Without links, `.` and `..`; what does not exist is taken as it is written. */
+  real: string;
+  /** Every path that was looked at under way: all that a rule about names must be asked about. */
+  visited: string[];
+}
+
+const maxLinks = 40;
+
+/**
+ * Synchronous, so that calls for one file keep their order.
+ * @param path Absolute.
+ * @returns `undefined` when the links go in a circle.
+ */
+export function tracePath(path: string): TracedPath | undefined {
+  const visited: string[] = [];
+  let { root: current } = parse(resolve(path));
+  let rest = stepsOf(resolve(path));
+  let links = 0;
+  for (let step = rest.shift(); step !== undefined; step = rest.shift()) {
+    const next = join(current, step);
+    visited.push(next);
+    const target = linkTarget(next);
+    if (target === undefined) {
+      current = next;
+      continue;
+    }
+    if (++links > maxLinks) return undefined;
+    const absolute = resolve(dirname(next), target);
+    rest = [...stepsOf(absolute), ...rest];
+    current = parse(absolute).root;
+  }
+  visited.push(current);
+  return { real: current, visited };
+}
+
+function stepsOf(path: string): string[] {
+  return path
+    .slice(parse(path).root.length)
+    .split(sep)
+    .filter((step) => step !== "");
+}
+
+function linkTarget(path: string): string | undefined {
+  try {
+    return lstatSync(path).isSymbolicLink() ? readlinkSync(path) : undefined;
+  } catch {
+    return undefined;
+  }
+}

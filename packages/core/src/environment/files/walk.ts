@@ -1,0 +1,54 @@
+/** What is in a directory and below, nearest first; links are never followed. */
+import { type Dirent, readdirSync } from "node:fs";
+import { basename, join, relative, sep } from "node:path";
+import picomatch from "picomatch";
+import type { FileGuard } from "./file-guard.ts";
+import { IgnoreRules } from "./ignore-rules.ts";
+
+export interface WalkedEntry {
+  /** Real, absolute. */
+  path: string;
+  kind: "file" | "directory" | "other";
+}
+
+export interface WalkOptions {
+  guard: FileGuard;
+  /** Real path of a directory. */
+  root: string;
+}
+
+/** Leaves out what is forbidden, what .gitignore names, and `.git`. */
+export function* walk({ guard, root }: WalkOptions): Generator<WalkedEntry> {
+  const queue = [{ directory: root, rules: IgnoreRules.load(guard.workspaceDir, root) }];
+  for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
+    for (const entry of entriesOf(next.directory)) {
+      const path = join(next.directory, entry.name);
+      const kind = kindOf(entry);
+      if (entry.name === ".git" || guard.isForbidden(path) || next.rules.ignores(path, kind === "directory")) continue;
+      yield { path, kind };
+      if (kind === "directory") queue.push({ directory: path, rules: next.rules.enter(path) });
+    }
+  }
+}
+
+/** @param glob Relative to the root; without a slash it holds in every directory. `undefined` = everything. */
+export function globMatcher(root: string, glob: string | undefined): (path: string) => boolean {
+  if (glob === undefined) return () => true;
+  const pattern = glob.replace(/^\.\//, "");
+  const matches = picomatch(pattern, { dot: true });
+  if (!pattern.includes("/")) return (path) => matches(basename(path));
+  return (path) => matches(relative(root, path).split(sep).join("/"));
+}
+
+function entriesOf(directory: string): Dirent[] {
+  try {
+    return readdirSync(directory, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
+  } catch {
+    return [];
+  }
+}
+
+function kindOf(entry: Dirent): WalkedEntry["kind"] {
+  if (entry.isDirectory()) return "directory";
+  return entry.isFile() ? "file" : "other";
+}

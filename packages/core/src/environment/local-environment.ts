@@ -1,0 +1,192 @@
+import { resolve } from "node:path";
+import type { OmniMessage, ToolCallPayload, ToolDefinition, ToolPermission } from "@coxswain/protocol";
+import { createBuilders } from "@coxswain/protocol";
+import type { ApproveFn, Clock, EnvironmentInterface, ExecuteToolRequest, Preview } from "../engine/ports.ts";
+import { CallOutput } from "./call-output.ts";
+import { CallStop } from "./call-stop.ts";
+import { CommandRegistry } from "./command/command-registry.ts";
+import { commandVariables } from "./command/command-variables.ts";
+import { CommandPolicy, type CommandRule } from "./command-policy.ts";
+import { FileGuard } from "./files/file-guard.ts";
+import { KeyedLock } from "./files/keyed-lock.ts";
+import { ReadLedger } from "./files/read-ledger.ts";
+import { systemClock } from "./system-clock.ts";
+import { gateText } from "./text/text-gate.ts";
+import type { Tool, ToolContext } from "./tool.ts";
+import { badArguments, parseArguments, unknownTool } from "./tool-arguments.ts";
+import { type EnvironmentServices, LocalToolContext } from "./tool-context.ts";
+import { runTool, type ToolRun } from "./tool-run.ts";
+
+export interface LocalEnvironmentOptions {
+  /** Absolute. */
+  workspaceDir: string;
+  /** Absolute; where whole outputs are kept. Readable by tools also within a forbidden path. */
+  scratchpadDir: string;
+  tools: readonly Tool[];
+  /** Times out calls and stamps messages. Default: the machine's. */
+  clock?: Clock | undefined;
+  /** Globs of files in the Workspace that file tools do not touch; one without a slash holds in every directory. */
+  forbiddenFiles?: readonly string[] | undefined;
+  /** Absolute paths that file tools do not touch, with all below them. */
+  forbiddenPaths?: readonly string[] | undefined;
+  commandPolicy?: readonly CommandRule[] | undefined;
+  /** Values masked in everything that goes out, and kept out of the environment of commands. */
+  secrets?: readonly string[] | undefined;
+  /** The environment that commands inherit, before it is cleaned. Default: this process's. */
+  variables?: Readonly<Record<string, string | undefined>> | undefined;
+  /** More names of variables that commands do not get. */
+  hiddenVariables?: readonly string[] | undefined;
+  /** Milliseconds, of tools that say nothing. Default 120,000. */
+  timeoutMs?: number | undefined;
+  /** Characters, of tools that say nothing. Default 16,000. */
+  maxOutputLength?: number | undefined;
+}
+
+/** Runs tools on this machine, in one Workspace. */
+export class LocalEnvironment implements EnvironmentInterface {
+  readonly #options: LocalEnvironmentOptions;
+  readonly #workspaceDir: string;
+  readonly #clock: Clock;
+  readonly #tools: ReadonlyMap<string, Tool>;
+  readonly #policy: CommandPolicy;
+  readonly #secrets: readonly string[];
+  readonly #services: EnvironmentServices;
+  readonly #running = new Set<CallStop>();
+  #disposed: Promise<void> | undefined;
+
+  /** @throws TypeError for two tools of one name; SyntaxError for a command rule that is no regular expression. */
+  constructor(options: LocalEnvironmentOptions) {
+    this.#options = options;
+    this.#workspaceDir = resolve(options.workspaceDir);
+    this.#clock = options.clock ?? systemClock;
+    this.#tools = byName(options.tools);
+    this.#policy = new CommandPolicy(options.commandPolicy ?? []);
+    this.#secrets = options.secrets ?? [];
+    this.#services = {
+      commands: new CommandRegistry(
+        commandVariables({
+          variables: options.variables ?? process.env,
+          hidden: options.hiddenVariables ?? [],
+          secrets: this.#secrets,
+        }),
+      ),
+      files: new FileGuard({
+        workspaceDir: this.#workspaceDir,
+        scratchpadDir: resolve(options.scratchpadDir),
+        forbiddenFiles: options.forbiddenFiles ?? [],
+        forbiddenPaths: options.forbiddenPaths ?? [],
+      }),
+      fileLock: new KeyedLock(),
+      readLedger: new ReadLedger(),
+    };
+  }
+
+  async listTools(): Promise<ToolDefinition[]> {
+    return [...this.#tools.values()].map((tool) => tool.definition);
+  }
+
+  toolPermission(name: string): ToolPermission | undefined {
+    return this.#tools.get(name)?.definition.permission;
+  }
+
+  async *executeTool(request: ExecuteToolRequest): AsyncGenerator<OmniMessage> {
+    const call = request.toolCall.payload;
+    const tool = this.#tools.get(call.name);
+    const stop = new CallStop(request.signal);
+    if (this.#disposed !== undefined) stop.stop("interrupt");
+    this.#running.add(stop);
+    const output = this.#output(call.tool_call_id, tool);
+    const timeoutMs = tool?.timeoutMs ?? this.#options.timeoutMs ?? 120_000;
+    stop.startTimeout(this.#clock, timeoutMs);
+    try {
+      yield* runTool({ output, stop, timeoutMs, start: () => this.#start(call, tool, stop.signal, request.approve) });
+    } finally {
+      stop.close();
+      output.close();
+      this.#running.delete(stop);
+    }
+  }
+
+  forbids(toolCall: OmniMessage<ToolCallPayload>): string | undefined {
+    if (toolCall.payload.name !== "exec_command") return undefined;
+    const parsed = parseArguments(toolCall.payload.arguments);
+    const command = parsed.ok ? parsed.value.cmd : undefined;
+    return typeof command === "string" ? this.#policy.match(command) : undefined;
+  }
+
+  /** `undefined` also when the arguments do not fit, or the tool's preview fails. */
+  async preview(toolCall: OmniMessage<ToolCallPayload>): Promise<Preview | undefined> {
+    const call = toolCall.payload;
+    const tool = this.#tools.get(call.name);
+    const parsed = parseArguments(call.arguments);
+    if (tool?.preview === undefined || !parsed.ok) return undefined;
+    const controller = new AbortController();
+    try {
+      const checked = await tool.validate(parsed.value);
+      if (!checked.ok) return undefined;
+      const context = this.#context(call.tool_call_id, controller.signal, undefined);
+      const preview = await tool.preview(checked.value, context);
+      return preview === undefined ? undefined : this.#clean(preview);
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Interrupts what runs and ends every child process. */
+  dispose(): Promise<void> {
+    this.#disposed ??= this.#end();
+    return this.#disposed;
+  }
+
+  async #end(): Promise<void> {
+    for (const stop of this.#running) stop.stop("interrupt");
+    await this.#services.commands.dispose();
+  }
+
+  async #start(
+    call: ToolCallPayload,
+    tool: Tool | undefined,
+    signal: AbortSignal,
+    approve: ApproveFn | undefined,
+  ): ReturnType<ToolRun["start"]> {
+    if (tool === undefined) return unknownTool(call.name, this.#tools.keys());
+    const parsed = parseArguments(call.arguments);
+    if (!parsed.ok) return badArguments(tool, parsed.message);
+    const checked = await tool.validate(parsed.value);
+    if (!checked.ok) return badArguments(tool, `The arguments do not fit:\n${checked.message}`);
+    if (signal.aborted) return "The call was stopped before it began.";
+    return { returned: tool.execute(checked.value, this.#context(call.tool_call_id, signal, approve)) };
+  }
+
+  #context(toolCallId: string, signal: AbortSignal, approve: ApproveFn | undefined): ToolContext {
+    return new LocalToolContext({ workspaceDir: this.#workspaceDir, toolCallId, signal, approve }, this.#services);
+  }
+
+  #output(toolCallId: string, tool: Tool | undefined): CallOutput {
+    return new CallOutput({
+      build: createBuilders(() => this.#clock.now()),
+      toolCallId,
+      limit: tool?.maxOutputLength ?? this.#options.maxOutputLength ?? 16_000,
+      scratchpadDir: resolve(this.#options.scratchpadDir),
+      secrets: this.#secrets,
+    });
+  }
+
+  #clean(preview: Preview): Preview {
+    const entries = Object.entries(preview).map(([key, value]: [string, unknown]) => [
+      key,
+      typeof value === "string" ? gateText(value, this.#secrets) : value,
+    ]);
+    return Object.fromEntries(entries) as Preview;
+  }
+}
+
+function byName(tools: readonly Tool[]): Map<string, Tool> {
+  const map = new Map<string, Tool>();
+  for (const tool of tools) {
+    const { name } = tool.definition;
+    if (map.has(name)) throw new TypeError(`There are two tools named "${name}": rename one or leave one out.`);
+    map.set(name, tool);
+  }
+  return map;
+}

@@ -1,0 +1,54 @@
+/** The arguments of a call as the model wrote them, and the words for what is wrong with them. */
+import type { JSONSchema7 } from "@coxswain/protocol";
+import { headOf } from "./text/cut.ts";
+import type { Tool } from "./tool.ts";
+
+type ParsedArguments = { ok: true; value: Record<string, unknown> } | { ok: false; message: string };
+
+const quotedLength = 200;
+
+/** Empty arguments mean `{}`. */
+export function parseArguments(text: string): ParsedArguments {
+  if (text.trim() === "") return { ok: true, value: {} };
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return { ok: false, message: `The arguments are not valid JSON: ${reason}. They were: ${quoted(text)}` };
+  }
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    const kind = value === null ? "null" : Array.isArray(value) ? "an array" : `a ${typeof value}`;
+    return { ok: false, message: `The arguments must be one JSON object, not ${kind}. They were: ${quoted(text)}` };
+  }
+  return { ok: true, value: value as Record<string, unknown> };
+}
+
+function quoted(text: string): string {
+  return text.length <= quotedLength ? text : `${headOf(text, quotedLength)}…`;
+}
+
+export function unknownTool(name: string, tools: Iterable<string>): string {
+  const names = [...tools];
+  const list = names.length === 0 ? "There are no tools." : `The tools are: ${names.join(", ")}.`;
+  return `There is no tool named ${JSON.stringify(headOf(name, quotedLength))}. ${list}`;
+}
+
+/** What was wrong, and what would be right. */
+export function badArguments(tool: Tool, message: string): string {
+  const { name, parameters } = tool.definition;
+  return `The call of ${name} was not run. ${message}\n${expected(name, parameters)}`;
+}
+
+function expected(name: string, schema: JSONSchema7): string {
+  const properties = schema.properties;
+  const entries = typeof properties === "object" && properties !== null ? Object.entries(properties) : [];
+  if (entries.length === 0) return `${name} takes no arguments: send {}.`;
+  const required = new Set(Array.isArray(schema.required) ? schema.required : []);
+  const fields = entries.map(([field, property]) => {
+    const type: unknown = typeof property === "object" && property !== null ? Reflect.get(property, "type") : undefined;
+    const words = [typeof type === "string" ? type : "", required.has(field) ? "required" : "optional"];
+    return `${field} (${words.filter((word) => word !== "").join(", ")})`;
+  });
+  return `Send one JSON object with: ${fields.join(", ")}.`;
+}

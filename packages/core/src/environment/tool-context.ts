@@ -1,0 +1,36 @@
+/** What the Environment gives to the tools that come with it, beside what every tool gets. */
+import type { ApproveFn } from "../engine/ports.ts";
+import type { CommandRegistry } from "./command/command-registry.ts";
+import type { FileGuard } from "./files/file-guard.ts";
+import type { KeyedLock } from "./files/keyed-lock.ts";
+import type { ReadLedger } from "./files/read-ledger.ts";
+import type { ToolContext } from "./tool.ts";
+
+export interface EnvironmentServices {
+  readonly commands: CommandRegistry;
+  readonly files: FileGuard;
+  readonly fileLock: KeyedLock;
+  readonly readLedger: ReadLedger;
+}
+
+export class LocalToolContext implements ToolContext {
+  readonly workspaceDir: string;
+  readonly toolCallId: string;
+  readonly signal: AbortSignal;
+  readonly approve: ApproveFn | undefined;
+  readonly services: EnvironmentServices;
+
+  constructor(context: ToolContext, services: EnvironmentServices) {
+    this.workspaceDir = context.workspaceDir;
+    this.toolCallId = context.toolCallId;
+    this.signal = context.signal;
+    this.approve = context.approve;
+    this.services = services;
+  }
+}
+
+/** @throws Error when a built-in tool runs in another Environment. */
+export function servicesOf(context: ToolContext): EnvironmentServices {
+  if (context instanceof LocalToolContext) return context.services;
+  throw new Error("This tool runs only in a LocalEnvironment: give it to one, or leave it out.");
+}

@@ -1,0 +1,228 @@
+/** The chunks of one streamed chat completion as stream parts, and how the stream ended. */
+import type { LanguageModelV3FinishReason, LanguageModelV3StreamPart, LanguageModelV3Usage } from "@ai-sdk/provider";
+import { isRecord, type JsonRecord, nonEmptyString } from "../json-value.ts";
+import { type Fault, ProviderFault } from "../provider-fault.ts";
+import { ReasoningDetails, type ReasoningPiece, readContentParts, readReasoning } from "./reasoning.ts";
+import { ToolCallAssembler } from "./tool-calls.ts";
+import { readUsage, unknownUsage } from "./usage.ts";
+
+type Unified = LanguageModelV3FinishReason["unified"];
+
+const finishWords: Record<string, Unified> = {
+  stop: "stop",
+  eos: "stop",
+  end_turn: "stop",
+  stop_sequence: "stop",
+  length: "length",
+  max_tokens: "length",
+  model_length: "length",
+  model_context_window_exceeded: "length",
+  tool_calls: "tool-calls",
+  function_call: "tool-calls",
+  content_filter: "content-filter",
+  refusal: "content-filter",
+  sensitive: "content-filter",
+};
+
+/** Words for a fault, and the code by which it is classified. */
+const faultWords: Record<string, string> = {
+  error: "",
+  network_error: "connection_error",
+  insufficient_system_resource: "insufficient_system_resource",
+};
+
+export interface ChunkReaderOptions {
+  /** Of `providerMetadata`. */
+  namespace: string;
+  /** Takes the key out of what a server says. */
+  hideKey: (text: string) => string;
+}
+
+export class ChunkReader {
+  /** The end has come, good or bad; whatever follows is ignored. */
+  isDone = false;
+  #parts: LanguageModelV3StreamPart[] = [];
+  readonly #options: ChunkReaderOptions;
+  readonly #calls: ToolCallAssembler;
+  #finishWord: string | undefined;
+  #hasRefusal = false;
+  #usage: LanguageModelV3Usage = unknownUsage;
+  #open: "text" | "reasoning" | undefined;
+  #blockNumber = 0;
+  #blockId = "";
+  #reasoningField: ReasoningPiece["field"] = "reasoning_content";
+  #details = new ReasoningDetails();
+  #hasMetadata = false;
+
+  constructor(options: ChunkReaderOptions) {
+    this.#options = options;
+    this.#calls = new ToolCallAssembler({
+      started: (call) => {
+        this.#endBlock();
+        this.#parts.push({ type: "tool-input-start", id: call.id, toolName: call.name });
+      },
+      grew: (call, delta) => this.#parts.push({ type: "tool-input-delta", id: call.id, delta }),
+    });
+  }
+
+  get hasFinishReason(): boolean {
+    return this.#finishWord !== undefined;
+  }
+
+  /** What has come since the last call. */
+  takeParts(): LanguageModelV3StreamPart[] {
+    const parts = this.#parts;
+    this.#parts = [];
+    return parts;
+  }
+
+  /** One parsed event. */
+  accept(chunk: unknown): void {
+    if (!isRecord(chunk)) return this.fail({ kind: "unreadable", detail: `not a chunk: ${JSON.stringify(chunk)}` });
+    if (isErrorChunk(chunk)) return this.fail({ kind: "error_object", error: withoutChoices(chunk) });
+    if (!this.#hasMetadata) this.#describe(chunk);
+    const { choices } = chunk;
+    const choice: unknown = Array.isArray(choices) ? choices[0] : undefined;
+    const usage = chunk["usage"];
+    if (isRecord(usage)) this.#usage = readUsage(usage);
+    if (isRecord(choice)) this.#acceptChoice(choice);
+    if (isRecord(chunk["x_groq"]) && isRecord(chunk["x_groq"]["usage"]))
+      this.#usage = readUsage(chunk["x_groq"]["usage"]);
+  }
+
+  /** `[DONE]`, or a clean end of the body. */
+  end(detail: string): void {
+    if (this.isDone) return;
+    const word = this.#finishWord;
+    if (word === undefined) return this.fail({ kind: "truncated", detail });
+    const unified = this.#hasRefusal ? "content-filter" : (finishWords[word.toLowerCase()] ?? "other");
+    this.#endBlock();
+    if (unified !== "length" && unified !== "content-filter") {
+      const nameless = this.#calls.calls.some((call) => call.name === "");
+      if (nameless) return this.fail({ kind: "unreadable", detail: "a tool call without a name" });
+      for (const call of this.#calls.calls) {
+        this.#parts.push(
+          { type: "tool-input-end", id: call.id },
+          { type: "tool-call", toolCallId: call.id, toolName: call.name, input: call.arguments },
+        );
+      }
+    }
+    this.#finish({ unified, raw: word });
+  }
+
+  fail(fault: Fault): void {
+    if (this.isDone) return;
+    this.#parts.push({ type: "error", error: new ProviderFault(this.#withoutKey(fault)) });
+    this.#finish({ unified: "error", raw: this.#finishWord });
+  }
+
+  #withoutKey(fault: Fault): Fault {
+    const { hideKey } = this.#options;
+    if (fault.kind === "unreadable") return { ...fault, detail: hideKey(fault.detail) };
+    if (fault.kind !== "error_object") return fault;
+    return { ...fault, error: JSON.parse(hideKey(JSON.stringify(fault.error))) as unknown };
+  }
+
+  #finish(finishReason: LanguageModelV3FinishReason): void {
+    this.isDone = true;
+    this.#parts.push({ type: "finish", finishReason, usage: this.#usage });
+  }
+
+  #describe(chunk: JsonRecord): void {
+    this.#hasMetadata = true;
+    const id = nonEmptyString(chunk["id"]);
+    const modelId = nonEmptyString(chunk["model"]);
+    this.#parts.push({ type: "response-metadata", ...(id && { id }), ...(modelId && { modelId }) });
+  }
+
+  #acceptChoice(choice: JsonRecord): void {
+    const delta = choice["delta"] ?? choice["message"];
+    if (isRecord(delta)) this.#acceptDelta(delta);
+    if (isRecord(choice["usage"])) this.#usage = readUsage(choice["usage"]);
+    const word = nonEmptyString(choice["finish_reason"]);
+    if (word === undefined) return;
+    this.#finishWord = word;
+    const code = faultWords[word.toLowerCase()];
+    if (code === undefined) return;
+    this.fail({ kind: "error_object", error: { code, message: `the answer ended with finish reason "${word}"` } });
+  }
+
+  #acceptDelta(delta: JsonRecord): void {
+    const reasoning = readReasoning(delta);
+    if (reasoning !== undefined) {
+      this.#reasoning(reasoning);
+      if (delta["reasoning_details"] !== undefined) this.#details.accept(delta["reasoning_details"]);
+    }
+    const content = delta["content"];
+    if (typeof content === "string") {
+      if (content !== "") this.#text(content);
+    } else if (Array.isArray(content)) {
+      const { text, thinking } = readContentParts(content);
+      if (thinking !== "") this.#reasoning({ text: thinking, field: "reasoning_content" });
+      if (text !== "") this.#text(text);
+    }
+    if (typeof delta["refusal"] === "string" && delta["refusal"] !== "") {
+      this.#hasRefusal = true;
+      this.#text(delta["refusal"]);
+    }
+    if (Array.isArray(delta["tool_calls"])) this.#calls.accept(delta["tool_calls"]);
+  }
+
+  #text(delta: string): void {
+    if (this.#open !== "text") {
+      this.#startBlock("text");
+      this.#parts.push({ type: "text-start", id: this.#blockId });
+    }
+    this.#parts.push({ type: "text-delta", id: this.#blockId, delta });
+  }
+
+  #reasoning(piece: ReasoningPiece): void {
+    if (this.#open !== "reasoning") {
+      this.#startBlock("reasoning");
+      this.#details = new ReasoningDetails();
+      this.#reasoningField = piece.field;
+      this.#parts.push({ type: "reasoning-start", id: this.#blockId });
+    }
+    if (piece.text !== "") this.#parts.push({ type: "reasoning-delta", id: this.#blockId, delta: piece.text });
+  }
+
+  #startBlock(kind: "text" | "reasoning"): void {
+    this.#endBlock();
+    this.#open = kind;
+    this.#blockNumber += 1;
+    this.#blockId = String(this.#blockNumber);
+  }
+
+  #endBlock(): void {
+    if (this.#open === "text") this.#parts.push({ type: "text-end", id: this.#blockId });
+    if (this.#open === "reasoning") {
+      const details = this.#details.all;
+      const metadata = {
+        reasoning_field: this.#reasoningField,
+        ...(details.length > 0 && { reasoning_details: structuredClone(details) as never }),
+      };
+      this.#parts.push({
+        type: "reasoning-end",
+        id: this.#blockId,
+        providerMetadata: { [this.#options.namespace]: metadata },
+      });
+    }
+    this.#open = undefined;
+  }
+}
+
+/** Errors come under `error`, as an object of type error, or as a message with a code in place of an answer. */
+function isErrorChunk(chunk: JsonRecord): boolean {
+  const { error } = chunk;
+  if (error !== undefined && error !== null && error !== false && error !== "") return true;
+  if (chunk["choices"] !== undefined) return false;
+  if (chunk["object"] === "error" || chunk["type"] === "error") return true;
+  const hasMessage = typeof chunk["message"] === "string" || typeof chunk["detail"] === "string";
+  return hasMessage && chunk["object"] === undefined;
+}
+
+/** The answer's own part of the chunk says nothing about the error. */
+function withoutChoices(chunk: JsonRecord): JsonRecord {
+  const { choices: _choices, id: _id, object: _object, ...about } = chunk;
+  return about;
+}

@@ -1,0 +1,54 @@
+/** Usage of a chat completion. Cached tokens are part of the prompt's count here, and are counted once. */
+import type { LanguageModelV3Usage } from "@ai-sdk/provider";
+import { isRecord, type JsonRecord } from "../json-value.ts";
+
+export const unknownUsage: LanguageModelV3Usage = {
+  inputTokens: { total: undefined, noCache: undefined, cacheRead: undefined, cacheWrite: undefined },
+  outputTokens: { total: undefined, text: undefined, reasoning: undefined },
+};
+
+export function readUsage(usage: JsonRecord): LanguageModelV3Usage {
+  const promptDetails = recordOf(usage["prompt_tokens_details"] ?? usage["input_tokens_details"]);
+  const answerDetails = recordOf(usage["completion_tokens_details"] ?? usage["output_tokens_details"]);
+  const all = count(usage["total_tokens"]);
+  const answer = count(usage["completion_tokens"]) ?? count(usage["output_tokens"]);
+  const prompt = count(usage["prompt_tokens"]) ?? count(usage["input_tokens"]) ?? difference(all, answer);
+  const reasoning = count(answerDetails["reasoning_tokens"]) ?? count(usage["reasoning_tokens"]);
+  const total = prompt ?? 0;
+  const cached =
+    count(promptDetails["cached_tokens"]) ?? count(usage["cached_tokens"]) ?? count(usage["prompt_cache_hit_tokens"]);
+  const cacheRead = Math.min(cached ?? 0, total);
+  const cacheWrite = Math.min(count(promptDetails["cache_write_tokens"]) ?? 0, total - cacheRead);
+  const output = answerTokens({ all, prompt, answer, reasoning });
+  return {
+    inputTokens: { total: prompt, noCache: total - cacheRead - cacheWrite, cacheRead, cacheWrite },
+    outputTokens: { total: output, text: difference(output, reasoning), reasoning },
+    raw: usage as NonNullable<LanguageModelV3Usage["raw"]>,
+  };
+}
+
+interface Told {
+  all: number | undefined;
+  prompt: number | undefined;
+  answer: number | undefined;
+  reasoning: number | undefined;
+}
+
+/** Some servers count reasoning beside the answer; the total shows it. */
+function answerTokens({ all, prompt, answer, reasoning }: Told): number | undefined {
+  if (answer === undefined) return difference(all, prompt);
+  const isBeside = reasoning !== undefined && all !== undefined && all === (prompt ?? 0) + answer + reasoning;
+  return isBeside ? answer + reasoning : answer;
+}
+
+function recordOf(value: unknown): JsonRecord {
+  return isRecord(value) ? value : {};
+}
+
+function count(value: unknown): number | undefined {
+  return typeof value === "number" && Number.isFinite(value) && value >= 0 ? value : undefined;
+}
+
+function difference(a: number | undefined, b: number | undefined): number | undefined {
+  return a === undefined || b === undefined ? undefined : Math.max(0, a - b);
+}

@@ -1,0 +1,109 @@
+/** What a fault says about its cause: a status, codes, the provider's own words. */
+import { isRecord, nonEmptyString, parseJson } from "./json-value.ts";
+import type { Fault } from "./provider-fault.ts";
+import { wellFormed } from "./well-formed.ts";
+
+export interface Evidence {
+  /** An HTTP status, from the response or from an error object that names one; 0 = none. */
+  status: number;
+  /** Codes and types, in lower case. */
+  codes: string[];
+  /** In the words of the provider or of the system; bounded, without key material. */
+  text: string;
+}
+
+const maxTextLength = 500;
+const maxDepth = 6;
+
+export function evidenceOf(fault: Fault): Evidence {
+  switch (fault.kind) {
+    case "http": {
+      const found = fromObject(parseJson(fault.body) ?? fault.body);
+      return { ...found, status: fault.status };
+    }
+    case "error_object":
+      return fromObject(fault.error);
+    case "exception":
+      return fromException(fault.error);
+    default:
+      return { status: 0, codes: [], text: "" };
+  }
+}
+
+/** Shortened in the middle of nothing: whole characters, no line breaks, no keys. */
+export function presentable(text: string): string {
+  const flat = redact(text.replace(/\s+/g, " ").trim());
+  return wellFormed(flat.length > maxTextLength ? `${flat.slice(0, maxTextLength - 1)}…` : flat);
+}
+
+function redact(text: string): string {
+  return text
+    .replace(/\b(bearer|basic)\s+[\w.~+/=-]{8,}/gi, "$1 [key]")
+    .replace(/\b(?:sk|pk|rk|ak|gsk|xai|key|tok|hf|r8|nvapi|glpat|ghp)[-_][\w.*-]{6,}/gi, "[key]")
+    .replace(/\bAIza[\w-]{10,}/g, "[key]")
+    .replace(/([?&](?:api[-_]?key|key|token|access_token)=)[^&\s"']+/gi, "$1[key]")
+    .replace(/(:\/\/)[^/\s:@]+:[^/\s@]+@/g, "$1[key]@");
+}
+
+function fromObject(value: unknown): Evidence {
+  const evidence: Evidence = { status: 0, codes: [], text: "" };
+  collect(value, evidence, 0);
+  evidence.text = presentable(evidence.text);
+  return evidence;
+}
+
+const codeFields = ["code", "type", "status", "error_type", "reason", "error_code", "errorCode", "__type"];
+const statusFields = ["code", "status", "status_code", "statusCode", "http_status", "error_code"];
+const messageFields = ["message", "error_message", "detail", "msg", "error_msg", "title"];
+const nestedFields = ["error", "metadata", "details", "errors", "response", "detail"];
+
+/** Providers wrap their errors in one, two or three objects, or in an array. The outermost message wins. */
+function collect(value: unknown, evidence: Evidence, depth: number): void {
+  if (depth > maxDepth || value === null || value === undefined) return;
+  if (typeof value === "string") {
+    if (evidence.text === "") evidence.text = withoutMarkup(value);
+    return;
+  }
+  if (Array.isArray(value)) {
+    for (const item of value.slice(0, 8)) collect(item, evidence, depth + 1);
+    return;
+  }
+  if (!isRecord(value)) return;
+  for (const field of codeFields) {
+    const code = value[field];
+    if (typeof code === "string" && code !== "" && code !== "error") evidence.codes.push(code.toLowerCase());
+  }
+  for (const field of statusFields) {
+    const status = Number(value[field]);
+    if (evidence.status === 0 && Number.isInteger(status) && status >= 400 && status < 600) evidence.status = status;
+  }
+  // "error" in front of "message": a gateway's own words are vaguer than those that it passes on.
+  collect(value["error"], evidence, depth + 1);
+  for (const field of messageFields) evidence.text ||= nonEmptyString(value[field]) ?? "";
+  for (const field of nestedFields) if (field !== "error") collect(value[field], evidence, depth + 1);
+}
+
+function withoutMarkup(text: string): string {
+  if (!/^\s*</.test(text)) return text;
+  const title = /<title[^>]*>([^<]*)<\/title>/i.exec(text)?.[1]?.trim();
+  return title || text.replace(/<[^>]*>/g, " ");
+}
+
+function fromException(error: unknown): Evidence {
+  const codes: string[] = [];
+  const texts: string[] = [];
+  let status = 0;
+  const visit = (value: unknown, depth: number): void => {
+    if (!isRecord(value) || depth > maxDepth) return;
+    const { code, name, message } = value;
+    if (typeof code === "string" && code !== "") codes.push(code.toLowerCase());
+    if (typeof name === "string" && name !== "Error" && name !== "TypeError") codes.push(name.toLowerCase());
+    if (typeof message === "string" && message !== "" && !texts.includes(message)) texts.push(message);
+    const refusal = /proxy response \((\d{3})\)/i.exec(String(message));
+    if (refusal !== null) status = Number(refusal[1]);
+    visit(value["cause"], depth + 1);
+    if (Array.isArray(value["errors"])) for (const inner of value["errors"].slice(0, 4)) visit(inner, depth + 1);
+  };
+  visit(error, 0);
+  return { status, codes, text: presentable(texts.join(": ")) };
+}

@@ -1,0 +1,69 @@
+/** What can go wrong with a request, whatever carried it. `classify` turns it into the outcome. */
+import type { StopReason } from "@coxswain/protocol";
+import { isRecord, nonEmptyString, parseJson } from "./json-value.ts";
+
+export type Fault =
+  | { kind: "aborted" }
+  | { kind: "http"; status: number; headers: Record<string, string>; body: string }
+  /** An error that the provider wrote into an answer which began well. */
+  | { kind: "error_object"; error: unknown }
+  /** Something thrown: the network, a certificate, a bug of an adapter. */
+  | { kind: "exception"; error: unknown }
+  | { kind: "time_limit"; limit: "total" | "first_content" | "idle"; limitMs: number }
+  | { kind: "truncated"; detail: string }
+  | { kind: "unreadable"; detail: string }
+  | { kind: "cut_call"; name: string }
+  | { kind: "empty_reply"; finishReason: string; finishReasonRaw?: string | undefined }
+  /** Played by a scripted model. */
+  | { kind: "told"; status: StopReason; message: string };
+
+/** Carries a fault through a `LanguageModelV3`: thrown by `doStream`, or in an `error` part. */
+export class ProviderFault extends Error {
+  override readonly name = "ProviderFault";
+  readonly fault: Fault;
+
+  constructor(fault: Fault) {
+    super(`model request: ${fault.kind}`);
+    this.fault = fault;
+  }
+}
+
+const unreadableErrors = new Set(["AI_JSONParseError", "AI_TypeValidationError"]);
+const truncationErrors = new Set([
+  "AI_InvalidResponseDataError",
+  "AI_EmptyResponseBodyError",
+  "AI_NoContentGeneratedError",
+]);
+
+/** Whatever a model threw or put into an `error` part. Knows the error classes of the provider packages by their names. */
+export function toFault(error: unknown): Fault {
+  if (error instanceof ProviderFault) return error.fault;
+  if (!isRecord(error)) return { kind: "error_object", error };
+  const name = typeof error["name"] === "string" ? error["name"] : "";
+  const message = typeof error["message"] === "string" ? error["message"] : "";
+  if (unreadableErrors.has(name)) {
+    const value = isRecord(error["value"]) ? error["value"] : parseJson(nonEmptyString(error["text"]) ?? "");
+    if (isRecord(value) && value["error"]) return { kind: "error_object", error: value };
+    return { kind: "unreadable", detail: message };
+  }
+  if (truncationErrors.has(name)) return { kind: "truncated", detail: message };
+  if (name === "AI_LoadAPIKeyError") return { kind: "told", status: "auth", message };
+  const status = error["statusCode"];
+  if (typeof status === "number" && status >= 400) {
+    return { kind: "http", status, headers: headersOf(error["responseHeaders"]), body: bodyOf(error, message) };
+  }
+  return error instanceof Error || "cause" in error
+    ? { kind: "exception", error }
+    : { kind: "error_object", error: error["error"] ?? error };
+}
+
+function headersOf(value: unknown): Record<string, string> {
+  if (!isRecord(value)) return {};
+  return Object.fromEntries(Object.entries(value).map(([name, text]) => [name.toLowerCase(), String(text)]));
+}
+
+function bodyOf(error: Record<string, unknown>, message: string): string {
+  const body = error["responseBody"];
+  if (typeof body === "string" && body !== "") return body;
+  return isRecord(error["data"]) ? JSON.stringify(error["data"]) : message;
+}

@@ -1,0 +1,92 @@
+/** One record, one line. */
+import { toUSVString } from "node:util";
+import { type OmniMessage, safeParseOmniMessage } from "@coxswain/protocol";
+
+/** Shorter secrets would match ordinary words. */
+const minSecretLength = 8;
+
+/** Makes lines, each ending in `\n`. */
+export type RecordEncoder = (message: OmniMessage) => string;
+
+/**
+ * @param secrets Texts that must never be written; each occurrence becomes `[redacted]`. Shorter ones than 8
+ * characters are not looked for.
+ */
+export function createRecordEncoder(secrets: readonly string[] = []): RecordEncoder {
+  const searched = secretForms(secrets);
+  if (searched.length === 0) return (message) => `${stringify(message)}\n`;
+  return (message) => {
+    const line = stringify(message);
+    // In a line a secret stands as JSON writes it, in arguments of a tool (JSON in JSON) twice so.
+    const holdsSecret = searched.some((form) => line.includes(quoted(form)));
+    return `${holdsSecret ? stringify(withoutSecrets(message, searched)) : line}\n`;
+  };
+}
+
+function stringify(message: OmniMessage): string {
+  const line = JSON.stringify(message);
+  return holdsHalfCharacter(message) ? replaceHalfCharacters(line) : line;
+}
+
+/** JSON.stringify writes half a surrogate pair as an escape that many readers refuse. */
+function holdsHalfCharacter(value: unknown): boolean {
+  if (typeof value === "string") return toUSVString(value) !== value;
+  if (typeof value !== "object" || value === null) return false;
+  if (Array.isArray(value)) return value.some(holdsHalfCharacter);
+  for (const key in value) {
+    if (toUSVString(key) !== key || holdsHalfCharacter((value as Record<string, unknown>)[key])) return true;
+  }
+  return false;
+}
+
+function replaceHalfCharacters(line: string): string {
+  // Escapes are taken one after the other, so that an escaped backslash before "ud83d" is not mistaken for one.
+  return line.replace(/\\(?:u(d[89a-f][0-9a-f]{2})|.)/g, (escape: string, half: string | undefined) =>
+    half === undefined ? escape : "\ufffd",
+  );
+}
+
+function quoted(text: string): string {
+  return JSON.stringify(text).slice(1, -1);
+}
+
+function secretForms(secrets: readonly string[]): string[] {
+  const forms = new Set<string>();
+  for (const secret of secrets) {
+    if (secret.length < minSecretLength) continue;
+    forms.add(secret);
+    forms.add(quoted(secret));
+  }
+  return [...forms];
+}
+
+function withoutSecrets(message: OmniMessage, forms: readonly string[]): OmniMessage {
+  const clean = (value: unknown): unknown => {
+    if (typeof value === "string") return forms.reduce((text, form) => text.replaceAll(form, "[redacted]"), value);
+    if (Array.isArray(value)) return value.map(clean);
+    if (typeof value !== "object" || value === null) return value;
+    return Object.fromEntries(Object.entries(value).map(([key, content]) => [key, clean(content)]));
+  };
+  return { ...message, payload: clean(message.payload) } as OmniMessage;
+}
+
+export type DecodedLine =
+  | { kind: "message"; message: OmniMessage }
+  /** No JSON: cut, or damaged. */
+  | { kind: "unreadable" }
+  /** JSON, but no message. */
+  | { kind: "invalid" };
+
+const unreadable: DecodedLine = { kind: "unreadable" };
+const invalid: DecodedLine = { kind: "invalid" };
+
+export function decodeLine(line: string): DecodedLine {
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch {
+    return unreadable;
+  }
+  const result = safeParseOmniMessage(value);
+  return result.ok ? { kind: "message", message: result.message } : invalid;
+}

@@ -1,0 +1,223 @@
+/**
+ * Appends the records of one Session. A healthy, quick disk is written to at once; behind a slow or failing one records
+ * queue up, in order.
+ */
+import type { OmniMessage } from "@coxswain/protocol";
+import type { TraceSink } from "../engine/ports.ts";
+import type { RecordEncoder } from "./codec.ts";
+import type { DiskPace } from "./disk-pace.ts";
+import { HeldRecords, type HeldRecord } from "./held-records.ts";
+import type { TraceDisk } from "./trace-disk.ts";
+import { errnoOf, TraceError, TraceWriteError, wordsOf } from "./trace-error.ts";
+import { type OutputTarget, TraceOutput } from "./trace-output.ts";
+
+/** `process`: a record survives the end of the process. `power`: what precedes an effect survives a loss of power. */
+export type TraceDurability = "process" | "power";
+
+export interface TraceWriterOptions {
+  disk: TraceDisk;
+  pace: DiskPace;
+  encode: RecordEncoder;
+  durability: TraceDurability;
+  pathOf: (index: number) => string;
+  first: OutputTarget;
+  release: () => Promise<void>;
+  maxHeldBytes?: number;
+}
+
+const batchBytes = 256 * 1024;
+const defaultMaxHeldBytes = 64 * 1024 * 1024;
+/** After these the descriptor is still good, and a line half written can be finished. */
+const recoverable = new Set(["ENOSPC", "EDQUOT", "EINTR", "EAGAIN"]);
+
+const written = Promise.resolve();
+const scratch = Buffer.allocUnsafeSlow(256 * 1024);
+
+export class TraceWriter implements TraceSink {
+  readonly #disk: TraceDisk;
+  readonly #pace: DiskPace;
+  readonly #encode: RecordEncoder;
+  readonly #power: boolean;
+  readonly #output: TraceOutput;
+  readonly #release: () => Promise<void>;
+  readonly #held: HeldRecords;
+  #target: OutputTarget;
+  #rotates = false;
+  #isDraining = false;
+  #drained: Promise<void> | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(options: TraceWriterOptions) {
+    this.#disk = options.disk;
+    this.#pace = options.pace;
+    this.#encode = options.encode;
+    this.#power = options.durability === "power";
+    this.#output = new TraceOutput(options.disk, options.pathOf);
+    this.#release = options.release;
+    this.#held = new HeldRecords(options.maxHeldBytes ?? defaultMaxHeldBytes);
+    this.#target = options.first;
+  }
+
+  /**
+   * Resolves when the record is with the operating system (or, where `power` asks for it, on the disk).
+   *
+   * @throws TraceWriteError once the record is held back, or could not even be held. Writing the same object again
+   * tries again and never doubles it.
+   */
+  write(message: OmniMessage): Promise<void> {
+    if (this.#closing !== undefined) return Promise.reject(new TraceError("closed", "the trace is closed"));
+    const held = this.#held.find(message);
+    if (held !== undefined) return this.#waitFor(held);
+    let line: string;
+    try {
+      line = this.#encode(message);
+    } catch (error) {
+      return Promise.reject(new TypeError(`a record cannot be written as JSON: ${wordsOf(error)}`));
+    }
+    if (this.#rotates) this.#startNextFile();
+    const mustSync = this.#power && precedesEffect(message);
+    const startMs = this.#disk.nowMs();
+    // What is being written is held until it is, so that nothing overtakes it.
+    if (mustSync || !this.#held.isEmpty || this.#pace.isSlow(startMs)) {
+      return this.#queue(message, line, mustSync);
+    }
+    return this.#writeNow(message, line, startMs);
+  }
+
+  rotate(): Promise<void> {
+    this.#rotates = true;
+    return written;
+  }
+
+  #startNextFile(): void {
+    this.#rotates = false;
+    // A context without a record needs no file.
+    if (this.#target.isNew && this.#held.isEmpty) return;
+    this.#target = { index: this.#target.index + 1, isNew: true };
+  }
+
+  #writeNow(message: OmniMessage, line: string, startMs: number): Promise<void> {
+    let bytes: Uint8Array | undefined;
+    let length = 0;
+    let done = 0;
+    try {
+      const descriptor = this.#output.open(this.#target);
+      if (this.#output.lineStart.length > 0) return this.#queue(message, line, false);
+      bytes = line.length * 3 > scratch.length ? Buffer.from(line) : scratch;
+      length = bytes === scratch ? scratch.write(line) : bytes.length;
+      while (done < length) done += taken(this.#disk.writeSync(descriptor, bytes, done, length - done));
+      const endMs = this.#disk.nowMs();
+      this.#pace.note(endMs - startMs, endMs);
+      return written;
+    } catch (error) {
+      const record = { message, target: this.#target, bytes: Buffer.from(line), offset: done, mustSync: false };
+      const kept = this.#held.add(record);
+      this.#afterFailure(error);
+      return Promise.reject(kept ? this.#heldBack(error) : this.#tooMuch());
+    }
+  }
+
+  #queue(message: OmniMessage, line: string, mustSync: boolean): Promise<void> {
+    const record: HeldRecord = { message, target: this.#target, bytes: Buffer.from(line), offset: 0, mustSync };
+    if (this.#held.add(record)) return this.#waitFor(record);
+    this.#startDraining();
+    return Promise.reject(this.#tooMuch());
+  }
+
+  #waitFor(record: HeldRecord): Promise<void> {
+    const promise = new Promise<void>((resolve, reject) => {
+      (record.waiting ??= []).push({ resolve, reject });
+    });
+    this.#startDraining();
+    return promise;
+  }
+
+  #startDraining(): void {
+    if (this.#isDraining) return;
+    this.#isDraining = true;
+    this.#drained = this.#drain();
+  }
+
+  /** Writes what is held, until nothing is or the disk fails. Never rejects. */
+  async #drain(): Promise<void> {
+    while (!this.#held.isEmpty) {
+      try {
+        await this.#writeBatch(this.#held.nextBatch(batchBytes));
+      } catch (error) {
+        this.#afterFailure(error);
+        this.#held.rejectWaiting(this.#heldBack(error));
+        break;
+      }
+    }
+    this.#isDraining = false;
+  }
+
+  async #writeBatch(batch: HeldRecord[]): Promise<void> {
+    const target = batch[0]?.target;
+    if (target === undefined) return;
+    const descriptor = this.#output.open(target);
+    const lineStart = this.#output.lineStart;
+    const bytes = Buffer.concat([lineStart, ...batch.map((record) => record.bytes.subarray(record.offset))]);
+    let done = 0;
+    let safe = false;
+    try {
+      while (done < bytes.length) {
+        done += taken(await this.#disk.write(descriptor, bytes, done, bytes.length - done));
+      }
+      if (batch.some((record) => record.mustSync)) await this.#output.sync();
+      safe = true;
+    } finally {
+      if (done > 0) this.#output.lineStarted();
+      this.#held.landed(Math.max(0, done - lineStart.length), safe);
+    }
+  }
+
+  #afterFailure(error: unknown): void {
+    if (recoverable.has(errnoOf(error) ?? "")) return;
+    // The file is opened anew, which ends what is torn in it; the line is then written whole.
+    this.#output.close();
+    this.#held.restartTorn();
+  }
+
+  #heldBack(error: unknown): TraceWriteError {
+    return this.#failure(`a record could not be written and is held back: ${wordsOf(error)}`, true, error);
+  }
+
+  #tooMuch(): TraceWriteError {
+    return this.#failure("a record is lost: the disk takes none, and no more can be held back", false);
+  }
+
+  #failure(words: string, heldBack: boolean, cause?: unknown): TraceWriteError {
+    return new TraceWriteError(words, { heldBack, blocksEffects: this.#power, cause });
+  }
+
+  /**
+   * Writes what is held back, frees the file and the Session. Idempotent.
+   *
+   * @throws TraceWriteError when records are lost
+   */
+  close(): Promise<void> {
+    this.#closing ??= this.#finish();
+    return this.#closing;
+  }
+
+  async #finish(): Promise<void> {
+    await this.#drained;
+    await this.#drain();
+    this.#output.close();
+    await this.#release();
+    const lost = this.#held.count;
+    if (lost > 0) throw this.#failure(`${lost} records of the trace are lost: the disk did not take them`, false);
+  }
+}
+
+/** `power` syncs before a tool may run, and when a turn ends. */
+function precedesEffect(message: OmniMessage): boolean {
+  const { payload } = message;
+  return payload.type === "request_end" || (payload.type === "approval_decision" && payload.decision === "allow");
+}
+
+function taken(bytes: number): number {
+  if (bytes > 0) return bytes;
+  throw new Error("the disk took no bytes");
+}

@@ -6,6 +6,7 @@ import type {
   SessionSummary,
   TraceStore,
 } from "../engine/ports.ts";
+import { endOrphanedCommands } from "../environment/command/orphaned-commands.ts";
 import type { Tool } from "../environment/tool.ts";
 import { coxswainHome, projectPaths } from "../config/home.ts";
 import type { Session } from "../session/session.ts";
@@ -64,7 +65,11 @@ export interface Agent {
 export async function createAgent(options: AgentOptions = {}): Promise<Agent> {
   const home = options.home ?? coxswainHome(process.env);
   const paths = projectPaths(home, options.projectId ?? "default_project", options.agentId ?? "default_agent");
-  const setting: SessionSetting = { options, home, paths };
+  let orphans: Promise<unknown> | undefined;
+  const endOrphans = (): void => {
+    orphans ??= endOrphanedCommands().catch(() => undefined);
+  };
+  const setting: SessionSetting = { options, home, paths, endOrphans };
   return {
     createSession: (sessionOptions = {}) => createSession(setting, sessionOptions),
     resumeSession: (sessionId) => resumeSession(setting, sessionId),

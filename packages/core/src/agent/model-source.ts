@@ -32,8 +32,6 @@ export interface ModelSource {
   contextWindow: number;
   /** Tokens of one answer, when known. */
   maxOutputTokens: number | undefined;
-  /** Values that must never be seen. */
-  secrets: string[];
   warnings: string[];
   open(context: ModelContext): LLMInterface;
 }
@@ -58,7 +56,6 @@ export async function modelSource(options: ModelSourceOptions): Promise<ModelSou
       modelId: options.modelId ?? "custom",
       contextWindow: 0,
       maxOutputTokens: maxTokens,
-      secrets: [],
       warnings: [],
       open: (context) => withThinkingLevel(given(context), thinkingLevel),
     };
@@ -70,7 +67,6 @@ export async function modelSource(options: ModelSourceOptions): Promise<ModelSou
       modelId: given.modelId,
       contextWindow: 0,
       maxOutputTokens: maxTokens,
-      secrets: [],
       warnings: [],
       open: opener({ ...base, model: given, contextWindow: 0, maxOutputTokens: maxTokens }),
     };
@@ -87,7 +83,6 @@ export async function modelSource(options: ModelSourceOptions): Promise<ModelSou
     modelId: settings.modelId,
     contextWindow: settings.contextWindow,
     maxOutputTokens,
-    secrets: settings.apiKey === undefined ? [] : [settings.apiKey],
     warnings,
     open: opener({ ...base, model, contextWindow: settings.contextWindow, maxOutputTokens }),
   };

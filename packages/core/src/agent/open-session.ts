@@ -33,12 +33,18 @@ export interface SessionSetting {
   options: AgentOptions;
   home: string;
   paths: ProjectPaths;
+  /** Works once, however often it is called. */
+  endOrphans(): void;
 }
 
 interface Configuration {
   project: ProjectConfig;
   system: SystemConfig;
+  /** Every key that we know of, whether this Session uses it or not. */
+  secrets: string[];
 }
+
+const keyVariables = Object.values(knownProviders).flatMap((provider) => provider.apiKeyVariable ?? []);
 
 type OpenTrace = TraceSink & { close(): Promise<void> };
 
@@ -59,7 +65,7 @@ export async function createSession(setting: SessionSetting, options: CreateSess
     agent_state: setting.paths.agentStateDir,
     workspace,
   });
-  const store = traceStoreOf(setting, config, model.secrets);
+  const store = traceStoreOf(setting, config);
   const trace = await store?.open(sessionId);
   await trace?.write(meta);
   const notices = warningNotices([...config.project.warnings, ...model.warnings, ...prompt.warnings]);
@@ -99,15 +105,16 @@ export async function resumeSession(setting: SessionSetting, sessionId: string):
   }
 }
 
-export function traceStoreOf(
-  setting: SessionSetting,
-  config?: Configuration,
-  secrets: readonly string[] = [],
-): TraceStore | undefined {
+export function traceStoreOf(setting: SessionSetting, config?: Configuration): TraceStore | undefined {
   const { trace } = setting.options;
   if (trace === false) return undefined;
   return (
-    trace ?? new FileTraceStore({ tracesDir: setting.paths.tracesDir, durability: config?.project.durability, secrets })
+    trace ??
+    new FileTraceStore({
+      tracesDir: setting.paths.tracesDir,
+      durability: config?.project.durability,
+      secrets: config?.secrets,
+    })
   );
 }
 
@@ -116,7 +123,8 @@ async function loadConfiguration({ paths }: SessionSetting): Promise<Configurati
     loadProjectConfig(paths.projectConfigFile),
     loadSystemConfig(paths.systemConfigFile),
   ]);
-  return { project, system };
+  const keys = [...project.models.map((entry) => entry.apiKey), ...keyVariables.map((name) => process.env[name])];
+  return { project, system, secrets: keys.flatMap((key) => key?.trim() ?? []) };
 }
 
 function openModel(
@@ -170,7 +178,6 @@ function compose(setting: SessionSetting, config: Configuration, pieces: Pieces)
   const environment = openEnvironment(setting, config, {
     sessionId,
     workspaceDir: meta.payload.workspace,
-    secrets: model.secrets,
   });
   const engine = new ContextEngine({
     llm: model.open({ sessionId, systemPrompt: prompt, history: state?.history ?? [] }),
@@ -195,11 +202,12 @@ function compose(setting: SessionSetting, config: Configuration, pieces: Pieces)
 }
 
 function openEnvironment(
-  { options, home, paths }: SessionSetting,
-  { project, system }: Configuration,
-  about: { sessionId: string; workspaceDir: string; secrets: string[] },
+  setting: SessionSetting,
+  { project, system, secrets }: Configuration,
+  about: { sessionId: string; workspaceDir: string },
 ): EnvironmentInterface {
-  const { sessionId, workspaceDir, secrets } = about;
+  const { options, home, paths } = setting;
+  const { sessionId, workspaceDir } = about;
   const scratchpadDir = paths.scratchpadDir(sessionId);
   const own = options.tools ?? [];
   const names = new Set(own.map((tool) => tool.definition.name));
@@ -208,6 +216,8 @@ function openEnvironment(
   if (options.environment !== undefined) {
     return options.environment({ sessionId, workspaceDir, scratchpadDir, tools });
   }
+  // What a process of ours that was killed has left running; nobody waits for it.
+  setting.endOrphans();
   return new LocalEnvironment({
     workspaceDir,
     scratchpadDir,
@@ -216,8 +226,8 @@ function openEnvironment(
     forbiddenFiles: project.forbiddenFiles,
     forbiddenPaths: [home],
     commandPolicy: project.commandDenyRules,
-    secrets: [...secrets, ...project.models.flatMap((entry) => entry.apiKey ?? [])],
-    hiddenVariables: Object.values(knownProviders).flatMap((provider) => provider.apiKeyVariable ?? []),
+    secrets,
+    hiddenVariables: keyVariables,
   });
 }
 

@@ -15,7 +15,7 @@ export function watchForInterrupt(run: Run): () => void {
       if (!timer.signal.aborted) run.parts.recorder.abandonTrace();
     });
   });
-  return () => timer.abort();
+  return () => timer.abort("the run is over");
 }
 
 export async function endInterrupted(run: Run): Promise<void> {

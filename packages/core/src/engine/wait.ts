@@ -21,7 +21,7 @@ export class ReconnectWait {
       await interruption.until(clock.sleep(ms, controller.signal));
     } finally {
       // Ends the timer also when the interrupt came first.
-      controller.abort();
+      controller.abort("the wait is over");
       if (this.#current === controller) this.#current = undefined;
     }
   }

@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import type { OmniMessage, ToolCallPayload, ToolDefinition, ToolPermission } from "@coxswain/protocol";
+import type { Builders, OmniMessage, ToolCallPayload, ToolDefinition, ToolPermission } from "@coxswain/protocol";
 import { createBuilders } from "@coxswain/protocol";
 import type { ApproveFn, Clock, EnvironmentInterface, ExecuteToolRequest, Preview } from "../engine/ports.ts";
 import { CallOutput } from "./call-output.ts";
@@ -10,7 +10,7 @@ import { CommandPolicy, type CommandRule } from "./command-policy.ts";
 import { FileGuard } from "./files/file-guard.ts";
 import { KeyedLock } from "./files/keyed-lock.ts";
 import { ReadLedger } from "./files/read-ledger.ts";
-import { systemClock } from "./system-clock.ts";
+import { systemClock } from "../system-clock.ts";
 import { gateText } from "./text/text-gate.ts";
 import type { Tool, ToolContext } from "./tool.ts";
 import { badArguments, parseArguments, unknownTool } from "./tool-arguments.ts";
@@ -47,6 +47,7 @@ export class LocalEnvironment implements EnvironmentInterface {
   readonly #options: LocalEnvironmentOptions;
   readonly #workspaceDir: string;
   readonly #clock: Clock;
+  readonly #build: Builders;
   readonly #tools: ReadonlyMap<string, Tool>;
   readonly #policy: CommandPolicy;
   readonly #secrets: readonly string[];
@@ -59,6 +60,7 @@ export class LocalEnvironment implements EnvironmentInterface {
     this.#options = options;
     this.#workspaceDir = resolve(options.workspaceDir);
     this.#clock = options.clock ?? systemClock;
+    this.#build = createBuilders(() => this.#clock.now());
     this.#tools = byName(options.tools);
     this.#policy = new CommandPolicy(options.commandPolicy ?? []);
     this.#secrets = options.secrets ?? [];
@@ -164,7 +166,7 @@ export class LocalEnvironment implements EnvironmentInterface {
 
   #output(toolCallId: string, tool: Tool | undefined): CallOutput {
     return new CallOutput({
-      build: createBuilders(() => this.#clock.now()),
+      build: this.#build,
       toolCallId,
       limit: tool?.maxOutputLength ?? this.#options.maxOutputLength ?? 16_000,
       scratchpadDir: resolve(this.#options.scratchpadDir),

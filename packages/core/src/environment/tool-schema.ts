@@ -111,8 +111,7 @@ async function validateStandard(schema: StandardSchema, args: unknown): Promise<
 function validateBy(schema: JSONSchema7): ToolSchema["validate"] {
   let validator: Validator | undefined;
   return async (args) => {
-    const library = await import("@cfworker/json-schema");
-    validator ??= new library.Validator(schema, "7", false);
+    validator ??= new (await import("@cfworker/json-schema")).Validator(schema, "7", false);
     const result = validator.validate(args);
     if (result.valid) return { ok: true, value: args };
     return { ok: false, message: schemaMismatch(result.errors) };

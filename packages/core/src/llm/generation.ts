@@ -194,7 +194,7 @@ export class Generation implements AsyncGenerator<OmniMessage, LLMOutcome> {
     this.#completed = { status: "completed", finishReason, ...(raw === undefined ? {} : { finishReasonRaw: raw }) };
     this.#usageMessage = this.#options.build.tokenUsage({ session: { ...request }, request });
     this.#queue.push(this.#usageMessage);
-    this.#watch.abort();
+    this.#watch.abort("the request is over");
     this.#source?.cancel();
   }
 
@@ -216,7 +216,7 @@ export class Generation implements AsyncGenerator<OmniMessage, LLMOutcome> {
 
   #settle(outcome: LLMOutcome): void {
     this.#outcome = outcome;
-    this.#watch.abort();
+    this.#watch.abort("the request is over");
     this.#options.signal?.removeEventListener("abort", this.#onSignal);
   }
 

@@ -24,7 +24,7 @@ export type NoticeListener = (notice: NoticePayload) => void;
 export class Session {
   readonly #parts: SessionParts;
   readonly #listeners = new Set<NoticeListener>();
-  #waitingNotices: NoticePayload[];
+  readonly #waitingNotices: NoticePayload[];
   #current: AsyncGenerator<OmniMessage, void> | undefined;
   #disposed: Promise<void> | undefined;
 
@@ -100,8 +100,16 @@ export class Session {
   async #end(): Promise<void> {
     if (this.state !== "idle") await this.#current?.return();
     await this.#parts.environment.dispose?.();
-    await this.#parts.trace?.close();
+    await this.#parts.trace?.close().catch((error: unknown) => {
+      const message = error instanceof Error ? error.message : String(error);
+      this.#tell({ type: "notice", level: "error", code: "trace_incomplete", message });
+    });
     this.#listeners.clear();
+  }
+
+  #tell(notice: NoticePayload): void {
+    if (this.#listeners.size === 0) this.#waitingNotices.push(notice);
+    for (const listener of this.#listeners) listener(notice);
   }
 
   #checkOpen(): void {

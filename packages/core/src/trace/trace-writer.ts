@@ -33,6 +33,13 @@ const recoverable = new Set(["ENOSPC", "EDQUOT", "EINTR", "EAGAIN"]);
 const written = Promise.resolve();
 const scratch = Buffer.allocUnsafeSlow(256 * 1024);
 
+interface Entry {
+  message: OmniMessage;
+  line: string;
+  resolve(): void;
+  reject(error: Error): void;
+}
+
 export class TraceWriter implements TraceSink {
   readonly #disk: TraceDisk;
   readonly #pace: DiskPace;
@@ -42,6 +49,8 @@ export class TraceWriter implements TraceSink {
   readonly #release: () => Promise<void>;
   readonly #held: HeldRecords;
   #target: OutputTarget;
+  /** Handed over in this moment; they go out in one write. */
+  #together: Entry[] = [];
   #rotates = false;
   #isDraining = false;
   #drained: Promise<void> | undefined;
@@ -76,15 +85,19 @@ export class TraceWriter implements TraceSink {
     }
     if (this.#rotates) this.#startNextFile();
     const mustSync = this.#power && precedesEffect(message);
-    const startMs = this.#disk.nowMs();
     // What is being written is held until it is, so that nothing overtakes it.
-    if (mustSync || !this.#held.isEmpty || this.#pace.isSlow(startMs)) {
+    if (mustSync || !this.#held.isEmpty || this.#pace.isSlow(this.#disk.nowMs())) {
+      this.#flush();
       return this.#queue(message, line, mustSync);
     }
-    return this.#writeNow(message, line, startMs);
+    if (this.#together.length === 0) queueMicrotask(this.#flush);
+    return new Promise((resolve, reject) => {
+      this.#together.push({ message, line, resolve, reject });
+    });
   }
 
   rotate(): Promise<void> {
+    this.#flush();
     this.#rotates = true;
     return written;
   }
@@ -96,25 +109,44 @@ export class TraceWriter implements TraceSink {
     this.#target = { index: this.#target.index + 1, isNew: true };
   }
 
-  #writeNow(message: OmniMessage, line: string, startMs: number): Promise<void> {
-    let bytes: Uint8Array | undefined;
-    let length = 0;
+  readonly #flush = (): void => {
+    if (this.#together.length === 0) return;
+    const entries = this.#together;
+    this.#together = [];
+    const startMs = this.#disk.nowMs();
     let done = 0;
     try {
       const descriptor = this.#output.open(this.#target);
-      if (this.#output.lineStart.length > 0) return this.#queue(message, line, false);
-      bytes = line.length * 3 > scratch.length ? Buffer.from(line) : scratch;
-      length = bytes === scratch ? scratch.write(line) : bytes.length;
+      if (this.#output.lineStart.length > 0) return this.#queueAll(entries);
+      const lines = entries.length === 1 ? (entries[0]?.line ?? "") : entries.map((entry) => entry.line).join("");
+      const bytes = lines.length * 3 > scratch.length ? Buffer.from(lines) : scratch;
+      const length = bytes === scratch ? scratch.write(lines) : bytes.length;
       while (done < length) done += taken(this.#disk.writeSync(descriptor, bytes, done, length - done));
       const endMs = this.#disk.nowMs();
       this.#pace.note(endMs - startMs, endMs);
-      return written;
+      for (const entry of entries) entry.resolve();
     } catch (error) {
-      const record = { message, target: this.#target, bytes: Buffer.from(line), offset: done, mustSync: false };
-      const kept = this.#held.add(record);
-      this.#afterFailure(error);
-      return Promise.reject(kept ? this.#heldBack(error) : this.#tooMuch());
+      this.#holdUnwritten(entries, done, error);
     }
+  };
+
+  #queueAll(entries: readonly Entry[]): void {
+    for (const { message, line, resolve, reject } of entries) this.#queue(message, line, false).then(resolve, reject);
+  }
+
+  /** @param done Bytes of all their lines that the disk has taken. */
+  #holdUnwritten(entries: readonly Entry[], done: number, error: unknown): void {
+    let start = 0;
+    const settle = entries.map(({ message, line, resolve, reject }) => {
+      const bytes = Buffer.from(line);
+      const offset = Math.max(0, done - start);
+      start += bytes.length;
+      if (offset >= bytes.length) return resolve;
+      const kept = this.#held.add({ message, target: this.#target, bytes, offset, mustSync: false });
+      return () => reject(kept ? this.#heldBack(error) : this.#tooMuch());
+    });
+    this.#afterFailure(error);
+    for (const tell of settle) tell();
   }
 
   #queue(message: OmniMessage, line: string, mustSync: boolean): Promise<void> {
@@ -202,6 +234,7 @@ export class TraceWriter implements TraceSink {
   }
 
   async #finish(): Promise<void> {
+    this.#flush();
     await this.#drained;
     await this.#drain();
     this.#output.close();

@@ -42,7 +42,8 @@ for (const file of sourceFiles(root)) {
   if (isPure && !timeIsOurs.has(path)) {
     for (const [index, line] of text.split("\n").entries()) {
       const found = banned.exec(withoutComment(line));
-      if (found !== null) problems.push(`${path}:${index + 1} uses ${found[0]}; time, disk and network come through ports`);
+      if (found !== null)
+        problems.push(`${path}:${index + 1} uses ${found[0]}; time, disk and network come through ports`);
     }
   }
   for (const specifier of importsOf(text)) checkImport(path, file, specifier);
@@ -52,11 +53,14 @@ function checkImport(path, file, specifier) {
   const [, name, area] = /^packages\/([^/]+)\/(src|test)\//.exec(path) ?? [];
   if (name === undefined || area !== "src") return;
   const scoped = /^@coxswain\/([^/]+)/.exec(specifier)?.[1];
-  if (scoped !== undefined && !packages[name]?.includes(scoped)) problems.push(`${path} imports ${specifier}, which ${name} may not`);
+  if (scoped !== undefined && !packages[name]?.includes(scoped))
+    problems.push(`${path} imports ${specifier}, which ${name} may not`);
   if (!specifier.startsWith(".")) return;
   const target = join(dirname(file), specifier);
-  if (!target.startsWith(join(root, "packages", name, "src"))) problems.push(`${path} reaches out of its package: ${specifier}`);
-  if (name === "core") checkPart(path, relative(join(root, "packages/core/src"), file), relative(join(root, "packages/core/src"), target));
+  if (!target.startsWith(join(root, "packages", name, "src")))
+    problems.push(`${path} reaches out of its package: ${specifier}`);
+  if (name === "core")
+    checkPart(path, relative(join(root, "packages/core/src"), file), relative(join(root, "packages/core/src"), target));
 }
 
 function checkPart(path, from, to) {
@@ -64,7 +68,8 @@ function checkPart(path, from, to) {
   const part = from.includes("/") ? from.split("/")[0] : undefined;
   const targetPart = to.includes("/") ? to.split("/")[0] : undefined;
   if (part === undefined || part === targetPart || shared.has(to)) return;
-  if (targetPart === undefined || !parts[part]?.includes(targetPart)) problems.push(`${path} imports ${to}, which ${part} may not`);
+  if (targetPart === undefined || !parts[part]?.includes(targetPart))
+    problems.push(`${path} imports ${to}, which ${part} may not`);
   else if (targetPart === "engine" && portsOnly.has(part) && !portFiles.has(to)) {
     problems.push(`${path} imports ${to}; ${part} may know of the engine only ${[...portFiles].join(" and ")}`);
   }

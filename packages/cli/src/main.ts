@@ -1,1 +1,152 @@
-export {};
+/** Reads the command line, runs the command, and ends the process. */
+import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
+import { approvalModes } from "./approval.ts";
+import type { DemoFlags } from "./commands/demo.ts";
+import type { RunFlags } from "./commands/run.ts";
+import type { SessionsFlags } from "./commands/sessions.ts";
+import { errorLine, exitCodeOf, exitCodes } from "./exit-code.ts";
+
+/** @param args Without the program's own name. */
+export async function main(args: readonly string[], version: string): Promise<void> {
+  const code = await runCommand(args, version).catch(tell);
+  // Sockets of a provider and an inherited standard input would hold the process.
+  process.exit(code);
+}
+
+async function runCommand(args: readonly string[], version: string): Promise<number> {
+  let code: number = exitCodes.usage;
+  const program = createProgram(version, (result) => {
+    code = result;
+  });
+  if (args.length === 0) {
+    process.stderr.write(program.helpInformation());
+    return code;
+  }
+  await program.parseAsync([...args], { from: "user" });
+  return code;
+}
+
+/** @returns The exit code. */
+function tell(error: unknown): number {
+  if (error instanceof CommanderError) return tellUsage(error);
+  if (process.env["COXSWAIN_DEBUG"] === "1" && error instanceof Error) process.stderr.write(`${error.stack}\n`);
+  process.stderr.write(`cox: ${errorLine(error)}\n`);
+  return exitCodeOf(error);
+}
+
+function tellUsage(error: CommanderError): number {
+  // Help and version have been printed already.
+  if (error.exitCode === 0) return exitCodes.done;
+  const words = errorLine(error)
+    .replace(/^error: /, "")
+    .replace(/\.$/, "");
+  process.stderr.write(`cox: ${words}; see cox --help\n`);
+  return exitCodes.usage;
+}
+
+function createProgram(version: string, end: (code: number) => void): Command {
+  const program = new Command("cox")
+    .description("An agent that works in your directory, and keeps a record of everything it does.")
+    .version(version)
+    .exitOverride()
+    .configureOutput({ outputError: () => undefined })
+    .addHelpText(
+      "after",
+      "\nExit codes: 0 done, 1 failed, 2 usage, 3 a key is missing or refused, 130 interrupted.\n" +
+        "COXSWAIN_HOME names another home than ~/.coxswain; COXSWAIN_DEBUG=1 shows where an error came from.",
+    );
+  addRun(program, end);
+  addDemo(program, end);
+  addSessions(program, end);
+  return program;
+}
+
+function addRun(program: Command, end: (code: number) => void): void {
+  const command = program
+    .command("run")
+    .description("do one task in the current directory")
+    .argument("[prompt...]", "what is to be done; - stands for standard input")
+    .addOption(new Option("-w, --workspace <dir>", "work there instead").conflicts("session"))
+    .option("-s, --session <id>", "go on with a session; without a prompt: with what an interrupt left unsent")
+    .addOption(new Option("-m, --model <id>", "a configured model").conflicts("session"))
+    .addOption(new Option("--provider <name>", "its provider").conflicts("session"))
+    .addOption(
+      new Option("--scenario <file>", "let the offline model follow this file").conflicts(["model", "provider"]),
+    )
+    .addOption(
+      new Option("--approve <mode>", "who decides tool calls (default: ask at a terminal, else deny)").choices(
+        approvalModes,
+      ),
+    )
+    .option("--json", "messages as lines of JSON on standard output")
+    .addOption(new Option("--max-turns <n>", "requests at most; -1: no cap").argParser(turns))
+    .addOption(
+      new Option("--thinking-level <level>", "how much the model thinks").choices([
+        "none",
+        "low",
+        "medium",
+        "high",
+        "xhigh",
+        "max",
+      ]),
+    )
+    .addHelpText(
+      "after",
+      "\nThe answer goes to standard output, everything else to standard error.\n" +
+        "Standard input is read when there is no prompt, or where a prompt says -: git diff | cox run Review this: -",
+    )
+    .action(async (words: string[], flags: RunFlags) => {
+      const { run } = await import("./commands/run.ts");
+      end(await run(words, flags));
+    });
+  addAgentOptions(command);
+}
+
+function addDemo(program: Command, end: (code: number) => void): void {
+  program
+    .command("demo")
+    .description("see it work, on the offline model: no key, no network")
+    .addOption(
+      new Option("--approve <mode>", "who decides (default: ask at a terminal, else the demo itself)").choices([
+        "ask",
+        "allow",
+        "deny",
+      ]),
+    )
+    .action(async (flags: DemoFlags) => {
+      const { demo } = await import("./commands/demo.ts");
+      end(await demo(flags));
+    });
+}
+
+function addSessions(program: Command, end: (code: number) => void): void {
+  const command = program
+    .command("sessions")
+    .description("list the sessions, the newest first")
+    .option("--json", "one line of JSON for each")
+    .addOption(new Option("-n, --limit <n>", "so many at most").argParser(count))
+    .action(async (flags: SessionsFlags) => {
+      const { sessions } = await import("./commands/sessions.ts");
+      end(await sessions(flags));
+    });
+  addAgentOptions(command);
+}
+
+function addAgentOptions(command: Command): void {
+  command
+    .option("--agent <id>", "the agent (default: default_agent)")
+    .option("--project <id>", "the project (default: default_project)")
+    .option("--home <dir>", "where configuration and records are (default: $COXSWAIN_HOME, else ~/.coxswain)");
+}
+
+function turns(text: string): number {
+  const value = Number(text);
+  if (value === -1 || (Number.isSafeInteger(value) && value >= 1)) return value;
+  throw new InvalidArgumentError("It must be a whole number, 1 or more, or -1 for no cap.");
+}
+
+function count(text: string): number {
+  const value = Number(text);
+  if (Number.isSafeInteger(value) && value >= 1) return value;
+  throw new InvalidArgumentError("It must be a whole number, 1 or more.");
+}

@@ -65,7 +65,7 @@ function chooseModel(options: ResolveModelOptions): ModelName {
     if (defaultModel !== undefined) return defaultModel;
     throw new ConfigError(
       "no_model",
-      `no default model; add a line such as default_model = { provider = "anthropic", model_id = "claude-sonnet-4-5" }, or use the provider "${offline}", which needs no key`,
+      `no default model; add a line such as default_model = { provider = "openai", model_id = "gpt-5" }, or use the provider "${offline}", which needs no key`,
       { file: projectConfig.path },
     );
   }

@@ -61,7 +61,7 @@ export class ContextEngine {
       clock,
       build,
       ledger,
-      recorder: new Recorder(options.trace, ledger, build),
+      recorder: new Recorder({ sink: options.trace, ledger, build, clock }),
       inbox: new Inbox(),
       wait: new ReconnectWait(),
       limits: {
@@ -138,7 +138,7 @@ export class ContextEngine {
   #open(
     activity: "running" | "compacting",
     options: RunOptions,
-    job: { check?: () => void; work(run: Run): Promise<void> },
+    job: { check?: () => void; work: (run: Run) => Promise<void> },
   ): Outbox {
     this.#checkIdle();
     let interruption: Interruption | undefined;

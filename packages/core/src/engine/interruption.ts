@@ -26,12 +26,12 @@ export class Interruption {
     if (this.#hasFired) return;
     this.#hasFired = true;
     this.#controller.abort();
-    for (const notify of [...this.#onFire]) notify();
+    for (const notify of Array.from(this.#onFire)) notify();
     this.#onFire.clear();
   }
 
   /** A signal for one of many who listen, so that they do not crowd on a single one. Release it when the work is done. */
-  derive(): { signal: AbortSignal; release(): void } {
+  derive(): { signal: AbortSignal; release: () => void } {
     const controller = new AbortController();
     const abort = (): void => controller.abort();
     this.onFire(abort);

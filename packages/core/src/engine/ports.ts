@@ -99,6 +99,8 @@ export interface EnvironmentInterface {
 /**
  * Appends records. Never given partials or messages with `origin`. `write` resolves when the record is kept (as
  * durable as the store promises); it rejects when the record is not on disk, once the sink has taken what care it can.
+ * A rejection with `blocksEffects: true` says that nothing may be done on the strength of this record: the engine writes
+ * the same object again until it is kept.
  */
 export interface TraceSink {
   write(message: OmniMessage): Promise<void>;

@@ -3,9 +3,10 @@
  * reader. Fragments and messages of children go to the reader alone, at once when no write is under way.
  */
 import { type Builders, isPartial, type OmniMessage, OpenSegments } from "@coxswain/protocol";
+import { engineDefaults } from "./defaults.ts";
 import type { Ledger } from "./ledger.ts";
 import type { Outbox } from "./outbox.ts";
-import type { TraceSink } from "./ports.ts";
+import type { Clock, TraceSink } from "./ports.ts";
 
 interface Entry {
   message: OmniMessage;
@@ -24,6 +25,7 @@ export class Recorder {
   readonly #sink: TraceSink | undefined;
   readonly #ledger: Ledger;
   readonly #build: Builders;
+  readonly #clock: Clock;
   #outbox: Outbox | undefined;
   #pending: Entry[] = [];
   #isWriting = false;
@@ -33,10 +35,11 @@ export class Recorder {
   #isAbandoned = false;
   #abandonWrite: (() => void) | undefined;
 
-  constructor(sink: TraceSink | undefined, ledger: Ledger, build: Builders) {
-    this.#sink = sink;
-    this.#ledger = ledger;
-    this.#build = build;
+  constructor(parts: { sink: TraceSink | undefined; ledger: Ledger; build: Builders; clock: Clock }) {
+    this.#sink = parts.sink;
+    this.#ledger = parts.ledger;
+    this.#build = parts.build;
+    this.#clock = parts.clock;
   }
 
   attach(outbox: Outbox): void {
@@ -108,11 +111,17 @@ export class Recorder {
 
   async #write(message: OmniMessage): Promise<void> {
     if (this.#sink === undefined) return;
-    try {
-      await this.#orAbandoned(this.#sink.write(message));
-      this.#isFailing = false;
-    } catch (error) {
-      this.#tellOutage(error);
+    for (;;) {
+      try {
+        await this.#orAbandoned(this.#sink.write(message));
+        this.#isFailing = false;
+        return;
+      } catch (error) {
+        this.#tellOutage(error);
+        if (!allowsTool(message) || !blocksEffects(error)) return;
+        await this.#orAbandoned(this.#clock.sleep(engineDefaults.traceRetryMs));
+        if (this.#isAbandoned) return;
+      }
     }
   }
 
@@ -134,7 +143,16 @@ export class Recorder {
       "trace_write_failed",
       `the record of this Session could not be written (${reason}); free space or restore access to its directory`,
     );
-    // Shown behind the message that met the failure; kept by the sink like any other record.
-    this.#pending.unshift({ message: notice, isShown: true, settle: () => undefined });
+    // Shown at once, since the message that met the failure may have to wait; kept by the sink like any other record.
+    this.#deliver(notice);
+    this.#pending.unshift({ message: notice, isShown: false, settle: () => undefined });
   }
+}
+
+function allowsTool(message: OmniMessage): boolean {
+  return message.payload.type === "approval_decision" && message.payload.decision === "allow";
+}
+
+function blocksEffects(error: unknown): boolean {
+  return typeof error === "object" && error !== null && "blocksEffects" in error && error.blocksEffects === true;
 }

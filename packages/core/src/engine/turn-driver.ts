@@ -104,13 +104,13 @@ export class TurnDriver {
     if (interruption.fired) return;
     let output: OmniMessage<ToolCallOutputPayload> | undefined;
     let fault = "the tool ended without an output";
-    const { signal, release } = interruption.derive();
+    const child = interruption.derive();
     try {
-      output = await this.#run(call, signal);
+      output = await this.#run(call, child.signal);
     } catch (error) {
       fault = `the tool failed: ${error instanceof Error ? error.message : String(error)}`;
     } finally {
-      release();
+      child.release();
     }
     if (interruption.fired) return;
     const isCall = (segment: { kind: string }): boolean =>

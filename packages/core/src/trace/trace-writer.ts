@@ -36,8 +36,8 @@ const scratch = Buffer.allocUnsafeSlow(256 * 1024);
 interface Entry {
   message: OmniMessage;
   line: string;
-  resolve(): void;
-  reject(error: Error): void;
+  resolve: () => void;
+  reject: (error: Error) => void;
 }
 
 export class TraceWriter implements TraceSink {

@@ -41,7 +41,9 @@ export async function open(answers: readonly (string | WireExchange)[], options:
   const workspace = join(root, "workspace");
   await mkdir(workspace);
   for (const name of ["a.txt", "b.txt"]) await writeFile(join(workspace, name), name);
-  const exchanges = await Promise.all(answers.map((answer) => (typeof answer === "string" ? wire(answer) : answer)));
+  const exchanges = await Promise.all(
+    answers.map((answer) => (typeof answer === "string" ? wire(answer) : Promise.resolve(answer))),
+  );
   const server = await startWireServer({ exchanges });
   atEnd(() => server.close());
   await mkdir(join(home, "default_project"), { recursive: true });

@@ -133,4 +133,24 @@ describe("a Trace that refuses a record", () => {
     ]);
     expect(outline(stream)).toContain("assistant: ok");
   });
+
+  it("that must be kept before its effect starts no tool until it is", async () => {
+    const bench = setUp([{ calls: [{ name: "a" }] }, { text: "ok" }], { a: () => "A" });
+    let isBroken = true;
+    const blocks = Object.assign(new Error("no space left"), { blocksEffects: true });
+    bench.trace.onWrite = (record) =>
+      isBroken && isPayload(record, "approval_decision") ? Promise.reject(blocks) : undefined;
+    const run = collect(bench.engine.run(ask("go"), { approve: allow }));
+    for (let time = 0; time < 3; time += 1) {
+      expect(await bench.clock.nextSleep()).toBe(1_000);
+      expect(bench.environment.executed).toEqual([]);
+      if (time === 2) isBroken = false;
+      bench.clock.advance(1_000);
+      await eventLoopTurn();
+    }
+    const stream = await run;
+    expect(bench.environment.executed).toHaveLength(1);
+    expect(stream.filter((message) => isPayload(message, "notice"))).toHaveLength(1);
+    expect(outline(bench.trace.records).filter((line) => line === "allow call_0")).toHaveLength(1);
+  });
 });

@@ -158,7 +158,7 @@ describe("a Task", () => {
   it.each<[string, () => AsyncGenerator<OmniMessage>, string]>([
     [
       "throws",
-      async function* () {
+      () => {
         throw new Error("broken");
       },
       "output call_0: [the tool failed: broken] (failed)",

@@ -51,7 +51,7 @@ export function textsOf(messages: OmniMessage[]): string[] {
   return messages.flatMap((message) => ("text" in message.payload ? [message.payload.text] : []));
 }
 
-export function systemError(code: string): Error {
+function systemError(code: string): Error {
   return Object.assign(new Error(`${code}: planted`), { code });
 }
 

@@ -1,0 +1,78 @@
+/** `cox run`: one Task in the current directory. */
+import { sessionMeta, type ThinkingLevelName, userText } from "@coxswain/protocol";
+import { type ApprovalMode, approvalMode, type Decide, decideBy } from "../approval.ts";
+import { askAtTerminal } from "../ask-at-terminal.ts";
+import { CliUsageError, exitCodes } from "../exit-code.ts";
+import { openSession, type SessionChoice, traceFileOf } from "../open-session.ts";
+import { JsonView } from "../output/json-view.ts";
+import type { StatusLines } from "../output/screen.ts";
+import { TextView } from "../output/text-view.ts";
+import { readPrompt } from "../prompt-text.ts";
+import { runTask } from "../run-task.ts";
+import { openTerminal, type Terminal } from "../terminal.ts";
+
+export interface RunFlags extends SessionChoice {
+  approve?: ApprovalMode | undefined;
+  json?: boolean | undefined;
+  thinkingLevel?: ThinkingLevelName | undefined;
+}
+
+/** @returns The exit code. */
+export function run(words: readonly string[], flags: RunFlags): Promise<number> {
+  const terminal = openTerminal();
+  return terminal.lifetime.run(() => runInTerminal(terminal, words, flags));
+}
+
+async function runInTerminal(terminal: Terminal, words: readonly string[], flags: RunFlags): Promise<number> {
+  const { lifetime, screen, stdin, stdout } = terminal;
+  const { signal } = lifetime;
+  lifetime.beforeEnd(() => screen.flush());
+  const mode = approvalMode(flags.approve, terminal.canAsk);
+  const prompt = await readPrompt({ args: words, stdin, status: screen, signal });
+  if (signal.aborted) return exitCodes.interrupted;
+  if (prompt === "" && flags.session === undefined) {
+    throw new CliUsageError('there is no prompt; give one, such as: cox run "What is in this directory?"');
+  }
+  const session = await openSession(flags);
+  lifetime.beforeEnd(() => session.dispose());
+  const view = flags.json === true ? new JsonView(stdout, screen) : new TextView(screen);
+  if (flags.json === true) await view.show(sessionMeta(session.meta));
+  const ask = askAtTerminal({ screen, stdin, signal, interrupt: () => lifetime.interrupt() });
+  const outcome = await runTask({
+    session,
+    input: prompt === "" ? [] : [userText(prompt)],
+    view,
+    screen,
+    signal,
+    decider: (permissions) => {
+      const decide = decideBy(mode, permissions, ask);
+      return flags.approve === undefined && mode === "deny" ? tellingOnce(screen, decide) : decide;
+    },
+    thinkingLevel: flags.thinkingLevel,
+  }).catch((error: unknown) => {
+    throw prompt === "" ? withoutPrompt(error, session.id) : error;
+  });
+  if (flags.json !== true && !screen.answerIsGone) {
+    await screen.line(screen.style.dim(`[session] ${session.id}`));
+    await screen.line(screen.style.dim(`[trace] ${await traceFileOf(flags, session.id)}`));
+  }
+  return outcome.exitCode;
+}
+
+/** Why everything is denied, when nobody has said that it should be. */
+function tellingOnce(screen: StatusLines, decide: Decide): Decide {
+  let hasTold = false;
+  return async (toolCall) => {
+    if (!hasTold)
+      await screen.line(
+        "[approval] there is no terminal to ask at, so calls are denied; --approve read-only or allow permits them",
+      );
+    hasTold = true;
+    return decide(toolCall);
+  };
+}
+
+function withoutPrompt(error: unknown, sessionId: string): unknown {
+  if (!(error instanceof Error) || error.name !== "UsageError") return error;
+  return new CliUsageError(`session ${sessionId} has nothing left to send; give a prompt`);
+}

@@ -1,0 +1,112 @@
+/** Text that we did not write, made safe to print: control codes could move the cursor, or hide what is there. */
+
+type State = "text" | "escape" | "csi" | "string" | "stringEscape";
+
+/** A sequence that does not end is given up after so many characters. */
+const maxSequenceLength = 256;
+const control = /[^\P{Cc}\n\t]/u;
+const everyControl = /[^\P{Cc}\n\t]/gu;
+
+/** Streaming: a sequence that is split across two texts is taken out as if it had come in one. */
+export class ControlStripper {
+  #state: State = "text";
+  #length = 0;
+
+  /** Line feed and tab are the only control characters that are left. */
+  push(text: string): string {
+    if (this.#state === "text" && !control.test(text)) return text;
+    let out = "";
+    for (const character of text) out += this.#step(character);
+    return out;
+  }
+
+  /** The next text has nothing to do with what came before. */
+  reset(): void {
+    this.#state = "text";
+  }
+
+  #step(character: string): string {
+    if (this.#state === "text") return this.#inText(character);
+    this.#length += 1;
+    if (character === "\n" || this.#length > maxSequenceLength) return this.#leave(character);
+    if (character === "\x1b") {
+      this.#state = this.#state === "string" ? "stringEscape" : "escape";
+      return "";
+    }
+    switch (this.#state) {
+      case "escape":
+        return this.#afterEscape(character);
+      case "csi":
+        if (character >= " " && character <= "?") return "";
+        this.#state = "text";
+        return character >= "@" && character <= "~" ? "" : this.#inText(character);
+      case "string":
+        if (character === "\x07" || character === "\x9c") this.#state = "text";
+        return "";
+      case "stringEscape":
+        return this.#afterEscape(character);
+    }
+  }
+
+  #inText(character: string): string {
+    if (!control.test(character)) return character;
+    this.#length = 0;
+    if (character === "\x1b") this.#state = "escape";
+    else if (character === "\x9b") this.#state = "csi";
+    else if (character === "\x90" || character === "\x98" || (character >= "\x9d" && character <= "\x9f")) {
+      this.#state = "string";
+    }
+    return "";
+  }
+
+  #leave(character: string): string {
+    this.#state = "text";
+    return this.#inText(character);
+  }
+
+  #afterEscape(character: string): string {
+    if (character === "[") this.#state = "csi";
+    else if ("]PX^_".includes(character)) this.#state = "string";
+    else if (character >= " " && character <= "/") this.#state = "escape";
+    else return character >= "0" && character <= "~" ? this.#end() : this.#leave(character);
+    return "";
+  }
+
+  #end(): string {
+    this.#state = "text";
+    return "";
+  }
+}
+
+/** The whole text at once. */
+export function stripControls(text: string): string {
+  return new ControlStripper().push(text);
+}
+
+/** For messages: no control codes, one line. */
+export function inOneLine(text: string): string {
+  return stripControls(text).replace(/\s+/g, " ").trim();
+}
+
+// Direction marks and characters without width: they make a text look like another one.
+const deceptive = /[\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
+
+/** For decisions: what would be hidden is shown as an escape, so that nothing is approved unseen. */
+export function showHidden(text: string): string {
+  return text.replace(/\r\n/g, "\n").replace(everyControl, escaped).replace(deceptive, escaped);
+}
+
+function escaped(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+}
+
+/** JSON in which no character can act on a terminal; it parses to the same value. */
+export function jsonLine(value: unknown): string {
+  return JSON.stringify(value).replace(/[\u007f-\u009f]/g, escaped);
+}
+
+/** At most `length` characters; never half a character at the end. */
+export function cut(text: string, length: number): string {
+  if (text.length <= length) return text;
+  return `${text.slice(0, Math.max(0, length - 1)).replace(/[\uD800-\uDBFF]$/, "")}…`;
+}

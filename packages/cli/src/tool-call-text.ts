@@ -1,0 +1,66 @@
+/** A tool call in words: short for the course of events, whole for a decision. */
+import type { ToolCallPayload } from "@coxswain/protocol";
+import { cut, inOneLine, showHidden } from "./terminal-text.ts";
+
+type Arguments = Readonly<Record<string, unknown>>;
+
+/** What a call says for the person watching; no part of what is done. */
+const remark = "description";
+
+/** One line; `exec_command: npm test`. */
+export function shortCall(call: ToolCallPayload): string {
+  const args = parseArguments(call.arguments);
+  const command = commandOf(call, args);
+  const words = command ?? (args === undefined ? call.arguments : pairs(args));
+  const name = inOneLine(call.name);
+  return words.trim() === "" ? name : cut(`${name}: ${inOneLine(words)}`, 200);
+}
+
+/** What a decision is about, all of it, with nothing hidden. */
+export function wholeCall(call: ToolCallPayload): string {
+  const args = parseArguments(call.arguments);
+  const lines = [showHidden(call.name)];
+  if (args === undefined) lines.push(`  arguments, which are no JSON object: ${showHidden(call.arguments)}`);
+  for (const [name, value] of Object.entries(args ?? {})) lines.push(...field(name, value));
+  return lines.join("\n");
+}
+
+/** Two calls with the same key ask for the same thing. */
+export function callKey(call: ToolCallPayload): string {
+  const args = parseArguments(call.arguments);
+  if (args === undefined) return JSON.stringify([call.name, call.arguments]);
+  const entries = Object.entries(args).filter(([name]) => name !== remark);
+  entries.sort(([a], [b]) => (a < b ? -1 : 1));
+  return JSON.stringify([call.name, entries]);
+}
+
+function pairs(args: Arguments): string {
+  const entries = Object.entries(args).filter(([name]) => name !== remark);
+  return entries.map(([name, value]) => `${name}=${valueText(value)}`).join(" ");
+}
+
+function field(name: string, value: unknown): string[] {
+  const text = showHidden(valueText(value));
+  const label = showHidden(name);
+  if (!text.includes("\n")) return [`  ${label}: ${text}`];
+  return [`  ${label}:`, ...text.split("\n").map((line) => `    ${line}`)];
+}
+
+function commandOf(call: ToolCallPayload, args: Arguments | undefined): string | undefined {
+  const command = call.name === "exec_command" ? args?.["cmd"] : undefined;
+  return typeof command === "string" ? command : undefined;
+}
+
+function valueText(value: unknown): string {
+  return typeof value === "string" ? value : (JSON.stringify(value) ?? "");
+}
+
+function parseArguments(text: string): Arguments | undefined {
+  if (text.trim() === "") return {};
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : undefined;
+  } catch {
+    return undefined;
+  }
+}

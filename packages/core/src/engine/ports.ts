@@ -104,6 +104,8 @@ export interface EnvironmentInterface {
  */
 export interface TraceSink {
   write(message: OmniMessage): Promise<void>;
+  /** Several records at once, where that is cheaper. Calls of either never overlap. */
+  writeAll?(messages: readonly OmniMessage[]): Promise<void>;
   /** The next write opens the next model context. */
   rotate(): Promise<void>;
 }

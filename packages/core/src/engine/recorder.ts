@@ -4,6 +4,7 @@
  */
 import { type Builders, isPartial, type OmniMessage, OpenSegments } from "@coxswain/protocol";
 import { engineDefaults } from "./defaults.ts";
+import { whenSettled } from "./event-loop.ts";
 import type { Ledger } from "./ledger.ts";
 import type { Outbox } from "./outbox.ts";
 import type { Clock, TraceSink } from "./ports.ts";
@@ -11,16 +12,22 @@ import type { Clock, TraceSink } from "./ports.ts";
 interface Entry {
   message: OmniMessage;
   isShown: boolean;
-  settle: (() => void) | undefined;
+  /** Absent for what is only shown. */
+  onRecorded: (() => void) | undefined;
 }
 
 interface RecordOptions {
   /** Default: whether the reader gets it. Inputs and the prompts of a compaction are only written. */
   isShown?: boolean;
+  /** Called, in the order of the records, once it is in the Trace and on its way to the reader. */
+  onRecorded?: () => void;
 }
 
+/** With more than this waiting, nobody should hand over another. */
+const maxWaiting = 64;
+
 export class Recorder {
-  /** What the reader has seen begin and not end. */
+  /** What has begun and not ended, of all that was handed over. */
   readonly segments = new OpenSegments();
   readonly #sink: TraceSink | undefined;
   readonly #ledger: Ledger;
@@ -28,8 +35,8 @@ export class Recorder {
   readonly #clock: Clock;
   #outbox: Outbox | undefined;
   #pending: Entry[] = [];
-  #isWriting = false;
-  #writing: Promise<void> = Promise.resolve();
+  /** Set from the first record that waits until nothing does. */
+  #writing: Promise<void> | undefined;
   #isFailing = false;
   /** Set once an interrupt waits for the Trace no longer. */
   #isAbandoned = false;
@@ -55,19 +62,32 @@ export class Recorder {
 
   /** A fragment or a message of a child Session. */
   show(message: OmniMessage): void {
-    if (this.#isWriting) this.#pending.push({ message, isShown: true, settle: undefined });
-    else this.#deliver(message);
+    this.segments.track(message);
+    if (this.#writing === undefined) this.#outbox?.push(message);
+    else this.#pending.push({ message, isShown: true, onRecorded: undefined });
   }
 
   /** Resolves once the record is in the Trace and on its way to the reader. Never rejects. */
   record(message: OmniMessage, options: RecordOptions = {}): Promise<void> {
+    const { isShown = true, onRecorded } = options;
+    if (isShown) this.segments.track(message);
     return new Promise((resolve) => {
-      this.#pending.push({ message, isShown: options.isShown ?? true, settle: resolve });
-      if (!this.#isWriting) this.#writing = this.#writeAll();
+      this.#pending.push({
+        message,
+        isShown,
+        onRecorded:
+          onRecorded === undefined
+            ? resolve
+            : () => {
+                onRecorded();
+                resolve();
+              },
+      });
+      this.#writing ??= this.#writeWhenSettled();
     });
   }
 
-  /** Both kinds of message, as they come from a model or a tool. The promise, if there is one, must be awaited. */
+  /** Both kinds of message, as they come from a model or a tool. */
   take(message: OmniMessage): Promise<void> | undefined {
     if (isPartial(message) || message.origin !== undefined) {
       this.show(message);
@@ -76,9 +96,14 @@ export class Recorder {
     return this.record(message);
   }
 
+  /** The Trace is slower than whoever hands over records: wait for `idle`. */
+  get isBehind(): boolean {
+    return this.#pending.length > maxWaiting;
+  }
+
   /** Resolves once everything that has arrived is written and shown. */
   async idle(): Promise<void> {
-    while (this.#isWriting) await this.#writing;
+    while (this.#writing !== undefined) await this.#writing;
   }
 
   /** The next record opens a new context. */
@@ -90,23 +115,35 @@ export class Recorder {
     }
   }
 
-  async #writeAll(): Promise<void> {
-    this.#isWriting = true;
-    for (let entry = this.#pending.shift(); entry !== undefined; entry = this.#pending.shift()) {
-      const { message, isShown, settle } = entry;
-      if (settle !== undefined) {
-        await this.#write(message);
-        this.#ledger.apply(message);
+  async #writeWhenSettled(): Promise<void> {
+    await new Promise<void>((resolve) => whenSettled(resolve));
+    while (this.#pending.length > 0) {
+      const batch = this.#pending;
+      this.#pending = [];
+      await this.#writeBatch(batch);
+      for (const { message, isShown, onRecorded } of batch) {
+        if (onRecorded !== undefined) this.#ledger.apply(message);
+        if (isShown) this.#outbox?.push(message);
+        onRecorded?.();
       }
-      if (isShown) this.#deliver(message);
-      settle?.();
     }
-    this.#isWriting = false;
+    this.#writing = undefined;
   }
 
-  #deliver(message: OmniMessage): void {
-    this.segments.track(message);
-    this.#outbox?.push(message);
+  /** Together where the sink can, but for records on which an effect waits. */
+  async #writeBatch(batch: readonly Entry[]): Promise<void> {
+    const records = batch.filter((entry) => entry.onRecorded !== undefined).map((entry) => entry.message);
+    if (records.length > 1 && this.#sink?.writeAll !== undefined && !this.#isFailing) {
+      try {
+        await this.#orAbandoned(this.#sink.writeAll(records));
+        return;
+      } catch (error) {
+        this.#tellOutage(error);
+        for (const message of records.filter(allowsTool)) await this.#write(message);
+        return;
+      }
+    }
+    for (const message of records) await this.#write(message);
   }
 
   async #write(message: OmniMessage): Promise<void> {
@@ -117,8 +154,9 @@ export class Recorder {
         this.#isFailing = false;
         return;
       } catch (error) {
-        this.#tellOutage(error);
-        if (!allowsTool(message) || !blocksEffects(error)) return;
+        const mustWait = allowsTool(message) && blocksEffects(error);
+        this.#tellOutage(error, mustWait);
+        if (!mustWait) return;
         await this.#orAbandoned(this.#clock.sleep(engineDefaults.traceRetryMs));
         if (this.#isAbandoned) return;
       }
@@ -134,7 +172,7 @@ export class Recorder {
   }
 
   /** One notice for each time that the Trace stops working. */
-  #tellOutage(error: unknown): void {
+  #tellOutage(error: unknown, isUrgent = false): void {
     if (this.#isFailing) return;
     this.#isFailing = true;
     const reason = error instanceof Error ? error.message : String(error);
@@ -143,9 +181,9 @@ export class Recorder {
       "trace_write_failed",
       `the record of this Session could not be written (${reason}); free space or restore access to its directory`,
     );
-    // Shown at once, since the message that met the failure may have to wait; kept by the sink like any other record.
-    this.#deliver(notice);
-    this.#pending.unshift({ message: notice, isShown: false, settle: () => undefined });
+    // Kept by the sink like any other record; shown behind the message that met the failure, unless that one must wait.
+    if (isUrgent) this.#outbox?.push(notice);
+    this.#pending.unshift({ message: notice, isShown: !isUrgent, onRecorded: () => undefined });
   }
 }
 

@@ -1,5 +1,5 @@
 /** One attempt at one request: from `request_begin` to `request_end`. Tasks and compactions share it. */
-import { isPayload, type OmniMessage, type StopReason, type TokenUsagePayload } from "@coxswain/protocol";
+import { isPayload, type OmniMessage, type StopReason } from "@coxswain/protocol";
 import { isWholeCall } from "./carry-over.ts";
 import { withRequest } from "./ledger.ts";
 import type { LLMOutcome } from "./ports.ts";
@@ -103,7 +103,8 @@ class ModelReader implements OpenRequest {
       ) {
         recorder.show(message);
       } else {
-        await this.#takeWhole(message);
+        this.#takeWhole(message);
+        if (recorder.isBehind) await recorder.idle();
       }
       if (interruption.fired) {
         stream.return(aborted).catch(() => undefined);
@@ -113,23 +114,22 @@ class ModelReader implements OpenRequest {
     }
   }
 
-  async #takeWhole(message: OmniMessage): Promise<void> {
-    const { parts, interruption } = this.#run;
-    if (isPayload(message, "token_usage")) return this.#commit(message);
-    if (!isOfModel(message)) return;
-    await parts.recorder.take(message);
-    if (interruption.fired) return;
-    if (isWholeCall(message)) this.#request.onCall(message);
-    else if (isPayload(message, "text")) this.#request.onText?.(message);
+  /** Does not wait: what the model says next may go into the same write. */
+  #takeWhole(message: OmniMessage): void {
+    const { recorder, ledger } = this.#run.parts;
+    if (isPayload(message, "token_usage")) {
+      this.isCommitted = true;
+      const counts = withRequest(ledger, message.payload.request);
+      void recorder.record({ ...message, payload: { ...message.payload, ...counts } });
+    } else if (isOfModel(message)) {
+      void recorder.record(message, { onRecorded: () => this.#onRecorded(message) });
+    }
   }
 
-  async #commit(message: OmniMessage<TokenUsagePayload>): Promise<void> {
-    const { ledger, recorder } = this.#run.parts;
-    this.isCommitted = true;
-    await recorder.record({
-      ...message,
-      payload: { ...message.payload, ...withRequest(ledger, message.payload.request) },
-    });
+  #onRecorded(message: OmniMessage): void {
+    if (this.#run.interruption.fired) return;
+    if (isWholeCall(message)) this.#request.onCall(message);
+    else if (isPayload(message, "text")) this.#request.onText?.(message);
   }
 }
 

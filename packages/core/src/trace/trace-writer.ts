@@ -36,8 +36,6 @@ const scratch = Buffer.allocUnsafeSlow(256 * 1024);
 interface Entry {
   message: OmniMessage;
   line: string;
-  resolve: () => void;
-  reject: (error: Error) => void;
 }
 
 export class TraceWriter implements TraceSink {
@@ -49,8 +47,6 @@ export class TraceWriter implements TraceSink {
   readonly #release: () => Promise<void>;
   readonly #held: HeldRecords;
   #target: OutputTarget;
-  /** Handed over in this moment; they go out in one write. */
-  #together: Entry[] = [];
   #rotates = false;
   #isDraining = false;
   #drained: Promise<void> | undefined;
@@ -77,27 +73,27 @@ export class TraceWriter implements TraceSink {
     if (this.#closing !== undefined) return Promise.reject(new TraceError("closed", "the trace is closed"));
     const held = this.#held.find(message);
     if (held !== undefined) return this.#waitFor(held);
-    let line: string;
+    return this.writeAll([message]);
+  }
+
+  /** As `write`, for several records in one go. */
+  writeAll(messages: readonly OmniMessage[]): Promise<void> {
+    if (this.#closing !== undefined) return Promise.reject(new TraceError("closed", "the trace is closed"));
+    let entries: Entry[];
     try {
-      line = this.#encode(message);
+      entries = messages.map((message) => ({ message, line: this.#encode(message) }));
     } catch (error) {
       return Promise.reject(new TypeError(`a record cannot be written as JSON: ${wordsOf(error)}`));
     }
     if (this.#rotates) this.#startNextFile();
-    const mustSync = this.#power && precedesEffect(message);
+    const mustSync = this.#power && messages.some(precedesEffect);
+    const startMs = this.#disk.nowMs();
     // What is being written is held until it is, so that nothing overtakes it.
-    if (mustSync || !this.#held.isEmpty || this.#pace.isSlow(this.#disk.nowMs())) {
-      this.#flush();
-      return this.#queue(message, line, mustSync);
-    }
-    if (this.#together.length === 0) queueMicrotask(this.#flush);
-    return new Promise((resolve, reject) => {
-      this.#together.push({ message, line, resolve, reject });
-    });
+    if (mustSync || !this.#held.isEmpty || this.#pace.isSlow(startMs)) return this.#queueAll(entries, mustSync);
+    return this.#writeNow(entries, startMs);
   }
 
   rotate(): Promise<void> {
-    this.#flush();
     this.#rotates = true;
     return written;
   }
@@ -109,44 +105,40 @@ export class TraceWriter implements TraceSink {
     this.#target = { index: this.#target.index + 1, isNew: true };
   }
 
-  readonly #flush = (): void => {
-    if (this.#together.length === 0) return;
-    const entries = this.#together;
-    this.#together = [];
-    const startMs = this.#disk.nowMs();
+  #writeNow(entries: readonly Entry[], startMs: number): Promise<void> {
     let done = 0;
     try {
       const descriptor = this.#output.open(this.#target);
-      if (this.#output.lineStart.length > 0) return this.#queueAll(entries);
+      if (this.#output.lineStart.length > 0) return this.#queueAll(entries, false);
       const lines = entries.length === 1 ? (entries[0]?.line ?? "") : entries.map((entry) => entry.line).join("");
       const bytes = lines.length * 3 > scratch.length ? Buffer.from(lines) : scratch;
       const length = bytes === scratch ? scratch.write(lines) : bytes.length;
       while (done < length) done += taken(this.#disk.writeSync(descriptor, bytes, done, length - done));
       const endMs = this.#disk.nowMs();
       this.#pace.note(endMs - startMs, endMs);
-      for (const entry of entries) entry.resolve();
+      return written;
     } catch (error) {
-      this.#holdUnwritten(entries, done, error);
+      return Promise.reject(this.#holdUnwritten(entries, done, error));
     }
-  };
-
-  #queueAll(entries: readonly Entry[]): void {
-    for (const { message, line, resolve, reject } of entries) this.#queue(message, line, false).then(resolve, reject);
   }
 
   /** @param done Bytes of all their lines that the disk has taken. */
-  #holdUnwritten(entries: readonly Entry[], done: number, error: unknown): void {
+  #holdUnwritten(entries: readonly Entry[], done: number, error: unknown): TraceWriteError {
     let start = 0;
-    const settle = entries.map(({ message, line, resolve, reject }) => {
+    let areKept = true;
+    for (const { message, line } of entries) {
       const bytes = Buffer.from(line);
       const offset = Math.max(0, done - start);
       start += bytes.length;
-      if (offset >= bytes.length) return resolve;
-      const kept = this.#held.add({ message, target: this.#target, bytes, offset, mustSync: false });
-      return () => reject(kept ? this.#heldBack(error) : this.#tooMuch());
-    });
+      if (offset >= bytes.length) continue;
+      areKept = this.#held.add({ message, target: this.#target, bytes, offset, mustSync: false }) && areKept;
+    }
     this.#afterFailure(error);
-    for (const tell of settle) tell();
+    return areKept ? this.#heldBack(error) : this.#tooMuch();
+  }
+
+  async #queueAll(entries: readonly Entry[], mustSync: boolean): Promise<void> {
+    await Promise.all(entries.map(({ message, line }) => this.#queue(message, line, mustSync)));
   }
 
   #queue(message: OmniMessage, line: string, mustSync: boolean): Promise<void> {
@@ -234,7 +226,6 @@ export class TraceWriter implements TraceSink {
   }
 
   async #finish(): Promise<void> {
-    this.#flush();
     await this.#drained;
     await this.#drain();
     this.#output.close();

@@ -131,7 +131,7 @@ describe("a model that cannot be used is told whole in one line", () => {
     [
       "no default model",
       {},
-      'no default model; add a line such as default_model = { provider = "anthropic", model_id = "claude-sonnet-4-5" }, or use the provider "offline", which needs no key',
+      'no default model; add a line such as default_model = { provider = "openai", model_id = "gpt-5" }, or use the provider "offline", which needs no key',
       "usage",
     ],
     [

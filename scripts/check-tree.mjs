@@ -28,7 +28,7 @@ const portsOnly = new Set(["environment", "llm", "trace"]);
 const portFiles = new Set(["engine/ports.ts", "engine/defaults.ts"]);
 /** Belongs to core as a whole. */
 const shared = new Set(["system-clock.ts"]);
-const banned = /\b(?:Date\.now|new Date|setTimeout|setInterval|Math\.random|process\.|fetch\(|from "node:)/;
+const banned = /\b(?:Date\.now|new Date|setTimeout|setInterval|Math\.random|process\.|fetch\(|from "node:(?!events"))/;
 const timeIsOurs = new Set([
   "packages/protocol/src/build.ts",
   "packages/protocol/src/timestamp.ts",

@@ -1,3 +1,5 @@
+import { setMaxListeners } from "node:events";
+
 /** One run's stop: by its signal, or because its reader left. Fires once. */
 export class Interruption {
   readonly #controller = new AbortController();
@@ -8,6 +10,8 @@ export class Interruption {
 
   constructor(signal?: AbortSignal) {
     this.#external = signal;
+    // As many listen as tools run at once; that is no leak.
+    setMaxListeners(0, this.#controller.signal);
     if (signal === undefined) return;
     if (signal.aborted) this.fire();
     else signal.addEventListener("abort", this.#fire, { once: true });
@@ -28,14 +32,6 @@ export class Interruption {
     this.#controller.abort();
     for (const notify of Array.from(this.#onFire)) notify();
     this.#onFire.clear();
-  }
-
-  /** A signal for one of many who listen, so that they do not crowd on a single one. Release it when the work is done. */
-  derive(): { signal: AbortSignal; release: () => void } {
-    const controller = new AbortController();
-    const abort = (): void => controller.abort();
-    this.onFire(abort);
-    return { signal: controller.signal, release: () => this.#onFire.delete(abort) };
   }
 
   /** Called when it fires; at once when it has. */

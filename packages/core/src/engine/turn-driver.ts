@@ -104,13 +104,10 @@ export class TurnDriver {
     if (interruption.fired) return;
     let output: OmniMessage<ToolCallOutputPayload> | undefined;
     let fault = "the tool ended without an output";
-    const child = interruption.derive();
     try {
-      output = await this.#run(call, child.signal);
+      output = await this.#run(call);
     } catch (error) {
       fault = `the tool failed: ${error instanceof Error ? error.message : String(error)}`;
-    } finally {
-      child.release();
     }
     if (interruption.fired) return;
     const isCall = (segment: { kind: string }): boolean =>
@@ -125,9 +122,9 @@ export class TurnDriver {
   }
 
   /** Shows what the tool streams, and gives its first complete output. */
-  async #run(call: Call, signal: AbortSignal): Promise<OmniMessage<ToolCallOutputPayload> | undefined> {
+  async #run(call: Call): Promise<OmniMessage<ToolCallOutputPayload> | undefined> {
     const { environment, approve, interruption, recorder } = this.#options;
-    const stream = environment.executeTool({ toolCall: call, signal, approve });
+    const stream = environment.executeTool({ toolCall: call, signal: interruption.signal, approve });
     for (;;) {
       const result = await stream.next();
       if (interruption.fired || result.done === true) return undefined;

@@ -13,7 +13,8 @@ const settledReason = "the call is over";
 
 /** Fires once, for the first cause. */
 export class CallStop {
-  readonly #controller = new AbortController();
+  /** Made when somebody listens: most tools are done before they would. */
+  #controller: AbortController | undefined;
   readonly #timeout = new AbortController();
   readonly #signal: AbortSignal | undefined;
   #cause: StopCause | undefined;
@@ -30,6 +31,10 @@ export class CallStop {
 
   /** For the tool. */
   get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#cause !== undefined) this.#controller.abort(stopError(this.#cause));
+    }
     return this.#controller.signal;
   }
 
@@ -50,7 +55,7 @@ export class CallStop {
       this.#settleOver = true;
       this.#onSettleOver?.();
     }, settleMs);
-    this.#controller.abort(new Error(cause === "timeout" ? "The call timed out." : "The call was interrupted."));
+    this.#controller?.abort(stopError(cause));
   }
 
   /** What the promise gives, or `undefined` when the tool was told to stop and did not settle. One at a time. */
@@ -78,4 +83,8 @@ export class CallStop {
   }
 
   readonly #onInterrupt = (): void => this.stop("interrupt");
+}
+
+function stopError(cause: StopCause): Error {
+  return new Error(cause === "timeout" ? "The call timed out." : "The call was interrupted.");
 }

@@ -91,22 +91,28 @@ export class LocalEnvironment implements EnvironmentInterface {
     return this.#tools.get(name)?.definition.permission;
   }
 
-  async *executeTool(request: ExecuteToolRequest): AsyncGenerator<OmniMessage> {
+  executeTool(request: ExecuteToolRequest): AsyncGenerator<OmniMessage> {
     const call = request.toolCall.payload;
     const tool = this.#tools.get(call.name);
-    const stop = new CallStop(request.signal);
-    if (this.#disposed !== undefined) stop.stop("interrupt");
-    this.#running.add(stop);
-    const output = this.#output(call.tool_call_id, tool);
     const timeoutMs = tool?.timeoutMs ?? this.#options.timeoutMs ?? 120_000;
-    stop.startTimeout(this.#clock, timeoutMs);
-    try {
-      yield* runTool({ output, stop, timeoutMs, start: () => this.#start(call, tool, stop.signal, request.approve) });
-    } finally {
-      stop.close();
-      output.close();
-      this.#running.delete(stop);
-    }
+    const output = this.#output(call.tool_call_id, tool);
+    return runTool({
+      output,
+      timeoutMs,
+      open: () => {
+        const stop = new CallStop(request.signal);
+        if (this.#disposed !== undefined) stop.stop("interrupt");
+        this.#running.add(stop);
+        stop.startTimeout(this.#clock, timeoutMs);
+        return stop;
+      },
+      start: (stop) => this.#start(call, tool, stop, request.approve),
+      close: (stop) => {
+        stop.close();
+        output.close();
+        this.#running.delete(stop);
+      },
+    });
   }
 
   forbids(toolCall: OmniMessage<ToolCallPayload>): string | undefined {
@@ -126,7 +132,7 @@ export class LocalEnvironment implements EnvironmentInterface {
     try {
       const checked = await tool.validate(parsed.value);
       if (!checked.ok) return undefined;
-      const context = this.#context(call.tool_call_id, controller.signal, undefined);
+      const context = this.#context(call.tool_call_id, () => controller.signal, undefined);
       const preview = await tool.preview(checked.value, context);
       return preview === undefined ? undefined : this.#clean(preview);
     } catch {
@@ -148,7 +154,7 @@ export class LocalEnvironment implements EnvironmentInterface {
   async #start(
     call: ToolCallPayload,
     tool: Tool | undefined,
-    signal: AbortSignal,
+    stop: CallStop,
     approve: ApproveFn | undefined,
   ): ReturnType<ToolRun["start"]> {
     if (tool === undefined) return unknownTool(call.name, this.#tools.keys());
@@ -156,12 +162,17 @@ export class LocalEnvironment implements EnvironmentInterface {
     if (!parsed.ok) return badArguments(tool, parsed.message);
     const checked = await tool.validate(parsed.value);
     if (!checked.ok) return badArguments(tool, `The arguments do not fit:\n${checked.message}`);
-    if (signal.aborted) return "The call was stopped before it began.";
-    return { returned: tool.execute(checked.value, this.#context(call.tool_call_id, signal, approve)) };
+    if (stop.cause !== undefined) return "The call was stopped before it began.";
+    return {
+      returned: tool.execute(
+        checked.value,
+        this.#context(call.tool_call_id, () => stop.signal, approve),
+      ),
+    };
   }
 
-  #context(toolCallId: string, signal: AbortSignal, approve: ApproveFn | undefined): ToolContext {
-    return new LocalToolContext({ workspaceDir: this.#workspaceDir, toolCallId, signal, approve }, this.#services);
+  #context(toolCallId: string, signal: () => AbortSignal, approve: ApproveFn | undefined): ToolContext {
+    return new LocalToolContext({ workspaceDir: this.#workspaceDir, toolCallId, approve }, signal, this.#services);
   }
 
   #output(toolCallId: string, tool: Tool | undefined): CallOutput {

@@ -16,16 +16,21 @@ export interface EnvironmentServices {
 export class LocalToolContext implements ToolContext {
   readonly workspaceDir: string;
   readonly toolCallId: string;
-  readonly signal: AbortSignal;
   readonly approve: ApproveFn | undefined;
   readonly services: EnvironmentServices;
+  readonly #signal: () => AbortSignal;
 
-  constructor(context: ToolContext, services: EnvironmentServices) {
+  /** @param signal Asked for when a tool first looks at it. */
+  constructor(context: Omit<ToolContext, "signal">, signal: () => AbortSignal, services: EnvironmentServices) {
     this.workspaceDir = context.workspaceDir;
     this.toolCallId = context.toolCallId;
-    this.signal = context.signal;
+    this.#signal = signal;
     this.approve = context.approve;
     this.services = services;
+  }
+
+  get signal(): AbortSignal {
+    return this.#signal();
   }
 }
 

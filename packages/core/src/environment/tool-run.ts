@@ -8,10 +8,12 @@ import { readDelta, readToolResult } from "./tool-result.ts";
 
 export interface ToolRun {
   output: CallOutput;
-  stop: CallStop;
   timeoutMs: number;
+  open: () => CallStop;
   /** Checks the arguments and starts the tool; a string says why it was not started. */
-  start: () => Promise<{ returned: ExecuteReturn } | string>;
+  start: (stop: CallStop) => Promise<{ returned: ExecuteReturn } | string>;
+  /** Called once, also when the reader leaves early. */
+  close: (stop: CallStop) => void;
 }
 
 interface RunEnd {
@@ -23,51 +25,67 @@ interface RunEnd {
 /** A tool that gives deltas without ever waiting would stop every timer: after so many, others get their turn. */
 const deltasPerTurn = 64;
 
+/** Of a tool that streams: its result is known when its generator ends. */
+interface Streaming {
+  generator: AsyncGenerator<string, unknown>;
+}
+
 export async function* runTool(run: ToolRun): AsyncGenerator<OmniMessage> {
-  const { output, stop } = run;
-  let end: RunEnd = { result: { output: "" } };
+  const stop = run.open();
   try {
-    if (stop.cause === undefined) end = yield* driven(run);
-  } catch (error) {
-    end = { result: { output: "" }, failure: failureText(error) };
+    let end: RunEnd | Streaming = nothing;
+    try {
+      if (stop.cause === undefined) end = await begun(run, stop);
+      if ("generator" in end) end = { result: yield* readGenerator(run, stop, end.generator) };
+    } catch (error) {
+      end = { result: nothing.result, failure: failureText(error) };
+    }
+    yield* framed(run, stop, end);
+  } finally {
+    run.close(stop);
   }
+}
+
+/** The last fragments, if there were any, and the one complete message. */
+function framed({ output, timeoutMs }: ToolRun, stop: CallStop, end: RunEnd): OmniMessage[] {
   const stopReason = stopReasonOf(stop, end);
   const fragments = output.end(stopReason);
   if (end.result.output !== "") output.replace(end.result.output);
   if (end.failure !== undefined && stop.cause === undefined) output.append(end.failure);
-  const notes = [end.result.note ?? "", stopNote(run)];
+  const notes = [end.result.note ?? "", stopNote(stop, timeoutMs)];
   const images = end.result.images?.filter((image) => image.startsWith("data:"));
   const complete = output.complete({ notes, images, stopReason });
   stop.finish();
-  yield* fragments;
-  yield complete;
+  return [...fragments, complete];
 }
 
-async function* driven(run: ToolRun): AsyncGenerator<OmniMessage, RunEnd> {
-  const nothing: RunEnd = { result: { output: "" } };
-  const started = await run.stop.settled(run.start());
+const nothing: RunEnd = { result: { output: "" } };
+
+async function begun(run: ToolRun, stop: CallStop): Promise<RunEnd | Streaming> {
+  const started = await stop.settled(run.start(stop));
   if (started === undefined) return nothing;
-  if (typeof started.value === "string") return { result: { output: "" }, failure: started.value };
+  if (typeof started.value === "string") return { result: nothing.result, failure: started.value };
   const { returned } = started.value;
-  if (isGenerator(returned)) return { result: yield* readGenerator(run, returned) };
-  const settled = await run.stop.settled(Promise.resolve(returned));
+  if (isGenerator(returned)) return { generator: returned };
+  const settled = await stop.settled(Promise.resolve(returned));
   return settled === undefined ? nothing : { result: readToolResult(settled.value) };
 }
 
 async function* readGenerator(
-  run: ToolRun,
+  { output }: ToolRun,
+  stop: CallStop,
   generator: AsyncGenerator<string, unknown>,
 ): AsyncGenerator<OmniMessage, ToolResult> {
   let ended = false;
   try {
     for (let count = 1; ; count++) {
-      const step = await run.stop.settled(generator.next());
-      if (step === undefined) return { output: "" };
+      const step = await stop.settled(generator.next());
+      if (step === undefined) return nothing.result;
       if (step.value.done === true) {
         ended = true;
         return readToolResult(step.value.value);
       }
-      yield* run.output.push(readDelta(step.value.value));
+      yield* output.push(readDelta(step.value.value));
       if (count % deltasPerTurn === 0) await new Promise((resolve) => setImmediate(resolve));
     }
   } finally {
@@ -89,9 +107,9 @@ function stopReasonOf(stop: CallStop, end: RunEnd): StopReason {
   return end.failure === undefined ? (end.result.stopReason ?? "completed") : "failed";
 }
 
-function stopNote(run: ToolRun): string {
-  if (run.stop.cause === "interrupt") return "[interrupted: tool aborted by user]";
-  if (run.stop.cause === "timeout") return `[timed out after ${run.timeoutMs / 1000} s]`;
+function stopNote(stop: CallStop, timeoutMs: number): string {
+  if (stop.cause === "interrupt") return "[interrupted: tool aborted by user]";
+  if (stop.cause === "timeout") return `[timed out after ${timeoutMs / 1000} s]`;
   return "";
 }
 

@@ -1,4 +1,4 @@
-import { startWireServer, type WireExchange, type WireServer } from "../../../testing/src/wire-server.ts";
+import { startWireServer, type WireExchange, type WireServer } from "@coxswain/testing";
 import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
 import { createChatCompletionsModel } from "../../src/llm/chat-completions/model.ts";

@@ -1,6 +1,6 @@
 import { assistantText, toolCall, toolCallOutput, userImage, userText } from "@coxswain/core";
 import { afterEach, describe, expect, it } from "vitest";
-import { startWireServer, type WireServer } from "../../../testing/src/wire-server.ts";
+import { startWireServer, type WireServer } from "@coxswain/testing";
 import { createChatCompletionsModel } from "../../src/llm/chat-completions/model.ts";
 import { chatContext, chatSettings, delta, generate, sse, texts, wire } from "./support/generate.ts";
 

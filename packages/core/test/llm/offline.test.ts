@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
-import { ManualClock } from "../../../testing/src/manual-clock.ts";
+import { ManualClock } from "@coxswain/testing";
 import { GenerativeModel } from "../../src/llm/generative-model.ts";
 import { defaultScenario } from "../../src/llm/offline/default-scenario.ts";
 import { createOfflineModel } from "../../src/llm/offline/model.ts";

@@ -1,6 +1,6 @@
 import { createServer } from "node:net";
 import { once } from "node:events";
-import { startWireServer, type WireExchange, type WireServer } from "../../../testing/src/wire-server.ts";
+import { startWireServer, type WireExchange, type WireServer } from "@coxswain/testing";
 import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
 import { classify } from "../../src/llm/outcome.ts";

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import { connect, type AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
-import { startWireServer, type WireServer } from "../../../testing/src/wire-server.ts";
+import { startWireServer, type WireServer } from "@coxswain/testing";
 import { createChatCompletionsModel } from "../../src/llm/chat-completions/model.ts";
 import { fetchFor } from "../../src/llm/proxy-fetch.ts";
 import { chatContext, chatSettings, generate, texts, wire } from "./support/generate.ts";

@@ -1,6 +1,6 @@
 import { toolCallOutput, userText } from "@coxswain/core";
-import { startWireServer, type WireExchange, type WireServer } from "../../../testing/src/wire-server.ts";
-import { ManualClock } from "../../../testing/src/manual-clock.ts";
+import { startWireServer, type WireExchange, type WireServer } from "@coxswain/testing";
+import { ManualClock } from "@coxswain/testing";
 import { afterEach, describe, expect, it } from "vitest";
 import { calls, chatContext, complete, generate, texts, undisciplined, wire } from "./support/generate.ts";
 

@@ -18,14 +18,21 @@ export async function medianOf(times: number, run: () => number | Promise<number
   return median(values);
 }
 
-/** Takes turns, so that a slow moment of the machine meets both. */
+/**
+ * Takes turns, so that a slow moment of the machine meets both.
+ *
+ * @param warmUps Rounds before the first that counts; a workload that is short needs more of them to be compiled.
+ */
 export async function medianPair(
   times: number,
   floor: () => number | Promise<number>,
   workload: () => number | Promise<number>,
+  warmUps = 1,
 ): Promise<{ floor: number; workload: number }> {
-  await floor();
-  await workload();
+  for (let round = 0; round < warmUps; round += 1) {
+    await floor();
+    await workload();
+  }
   const floors: number[] = [];
   const workloads: number[] = [];
   for (let time = 0; time < times; time += 1) {

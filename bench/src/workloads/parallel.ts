@@ -23,15 +23,20 @@ export async function parallelCalls(): Promise<Figure[]> {
   const setting = await Setting.open();
   try {
     const agent = await setting.agent({ model: () => playedModel(reply), tools: [waitTool] });
-    const { floor, workload } = await medianPair(11, bare, async () => {
-      const session = await agent.createSession({ workspaceDir: setting.home });
-      const start = performance.now();
-      const seen = await read(session, "go");
-      const ms = performance.now() - start;
-      await setting.checkRecords(session, seen);
-      await session.dispose();
-      return ms;
-    });
+    const { floor, workload } = await medianPair(
+      31,
+      bare,
+      async () => {
+        const session = await agent.createSession({ workspaceDir: setting.home });
+        const start = performance.now();
+        const seen = await read(session, "go");
+        const ms = performance.now() - start;
+        await setting.checkRecords(session, seen);
+        await session.dispose();
+        return ms;
+      },
+      60,
+    );
     const ratio = workload / floor;
     return [
       {

@@ -6,6 +6,8 @@ import { approve, build, echoTool, Setting } from "../setting.ts";
 
 const turns = 300;
 const window = 50;
+const warmUps = 20;
+const rounds = 15;
 
 export async function manyTurns(): Promise<Figure[]> {
   const setting = await Setting.open();
@@ -13,7 +15,7 @@ export async function manyTurns(): Promise<Figure[]> {
     const agent = await setting.agent({ model: () => playedModel(reply), tools: [echoTool] });
     const perTurn: number[] = [];
     const growth: number[] = [];
-    for (let round = 0; round < 10; round += 1) {
+    for (let round = 0; round < warmUps + rounds; round += 1) {
       const session = await agent.createSession({ workspaceDir: setting.home });
       const seen: OmniMessage[] = [];
       const begins: number[] = [];
@@ -26,7 +28,7 @@ export async function manyTurns(): Promise<Figure[]> {
       await setting.checkRecords(session, seen);
       if (begins.length !== turns + 1) throw new Error(`${begins.length} requests instead of ${turns + 1}`);
       await session.dispose();
-      if (round === 0) continue;
+      if (round < warmUps) continue;
       perTurn.push(whole / turns);
       growth.push(between(begins, turns - window, turns) / between(begins, 0, window));
     }

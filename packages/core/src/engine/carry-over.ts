@@ -10,16 +10,15 @@ import {
   turnBlock,
   turnBlockBody,
 } from "@coxswain/protocol";
+import { engineDefaults } from "./defaults.ts";
 
 export type MissingOutputReason = "interrupted" | "process exited";
 
 /** The `abort.reason` that resume writes after a crash. */
-export const processExitedReason = "process exited";
-
-export const interruptedPlaceholder = "[interrupted: tool aborted by user]";
+export const processExitedReason = "process exited" satisfies MissingOutputReason;
 
 const placeholders: Record<MissingOutputReason, string> = {
-  interrupted: interruptedPlaceholder,
+  interrupted: engineDefaults.interruptedPlaceholder,
   "process exited":
     "[interrupted: process exited before the tool finished; its outcome is unknown, check before repeating it]",
 };

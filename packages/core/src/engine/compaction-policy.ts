@@ -13,12 +13,8 @@ type Counters = Pick<
   "lastRequestTotal" | "firstRequestTotal" | "sessionTurns" | "fromCompaction" | "hasCommittedTurns"
 >;
 
-export function compactability(
-  counters: Counters,
-  settings: CompactionSettings | undefined,
-  canOpenContext: boolean,
-): Compactability {
-  if (settings === undefined || !canOpenContext) return "unsupported";
+export function compactability(counters: Counters, isSupported: boolean): Compactability {
+  if (!isSupported) return "unsupported";
   if (counters.fromCompaction) return "just_compacted";
   return counters.hasCommittedTurns ? "ok" : "empty";
 }

@@ -1,18 +1,17 @@
 /** Makes a context small: by a summary of it, or by dropping it. The next input opens the new one. */
 import { type CompactionReason, extractSummary, isPayload, type OmniMessage } from "@coxswain/protocol";
 import { dueCompaction } from "./compaction-policy.ts";
-import type { CompactionSettings } from "./ports.ts";
 import { runAttempt } from "./request.ts";
-import { countTry, judge, noTries } from "./retry.ts";
-import { record, type Run } from "./run.ts";
+import { countTry, noTries } from "./retry.ts";
+import { type CompactionParts, record, type Run } from "./run.ts";
 
 type Summary = { ok: true } | { ok: false; reason: string };
 
 /** Whether one is due now, and is now the time for it. Tells once when size alone would call for one in vain. */
 export async function isCompactionDue(run: Run, isTaskEnd: boolean): Promise<CompactionReason | undefined> {
   const { parts } = run;
-  const settings = parts.compaction;
-  if (settings === undefined || parts.createLLM === undefined) return undefined;
+  if (parts.compaction === undefined) return undefined;
+  const { settings } = parts.compaction;
   const due = dueCompaction(parts.ledger, settings);
   if (due === undefined || (settings.mode === "discard" && !isTaskEnd)) return undefined;
   if (due !== "off") return due;
@@ -34,24 +33,24 @@ export async function isCompactionDue(run: Run, isTaskEnd: boolean): Promise<Com
  * @returns Whether a new context is to be opened; on failure everything is as before.
  * @throws Interrupted
  */
-export async function compact(run: Run, reason: CompactionReason, settings: CompactionSettings): Promise<boolean> {
+export async function compact(run: Run, reason: CompactionReason, compaction: CompactionParts): Promise<boolean> {
   const { parts } = run;
   const { ledger, build } = parts;
-  const { mode } = settings;
+  const { mode, prompt } = compaction.settings;
   const owed = ledger.owedInput();
   run.compacting = { reason, mode };
   await record(
     run,
     build.compactionBegin({ reason, mode, context: ledger.lastRequestTotal, turns: ledger.sessionTurns }),
   );
-  const summary: Summary = mode === "discard" ? { ok: true } : await summarize(run, owed, settings.prompt);
+  const summary: Summary = mode === "discard" ? { ok: true } : await summarize(run, owed, prompt);
   run.compacting = undefined;
   if (!summary.ok) {
     await record(run, build.compactionEnd({ reason, mode, status: "failed", error_message: summary.reason }));
     return false;
   }
   await parts.recorder.record(build.compactionEnd({ reason, mode, status: "completed" }));
-  if (parts.createLLM !== undefined) parts.llm = parts.createLLM(ledger.sessionTokens);
+  parts.llm = compaction.createLLM(ledger.sessionTokens);
   parts.hasToldCompactionIsOff = false;
   run.interruption.check();
   return true;
@@ -74,13 +73,7 @@ async function summarize(run: Run, owed: OmniMessage[], prompt: string): Promise
       input: () => [...request],
       onCall: (call) => reply.push(call),
       onText: (message) => reply.push(message),
-      judge: (result) =>
-        judge(result, tries, {
-          maxReconnects: limits.compactionMaxReconnects,
-          maxEmptyReplies: limits.compactionMaxReconnects,
-          backoffMs: limits.reconnectBackoffMs,
-          backoffMaxMs: limits.reconnectBackoffMaxMs,
-        }),
+      tries,
     });
     tries = countTry(tries, outcome);
     if (verdict.status === "completed") {

@@ -22,7 +22,7 @@ import type {
 import { Recorder } from "./recorder.ts";
 import type { EngineLimits, EngineParts, Run } from "./run.ts";
 import { runTask } from "./task.ts";
-import { systemClock } from "../system-clock.ts";
+import { systemClock } from "../shared/system-clock.ts";
 import { ReconnectWait } from "./wait.ts";
 
 export interface ContextEngineOptions extends Partial<EngineLimits> {
@@ -45,7 +45,6 @@ export type EngineActivity = "idle" | "running" | "compacting";
 
 export class ContextEngine {
   readonly #parts: EngineParts;
-  #current: "running" | "compacting" | undefined;
   #run: Run | undefined;
 
   constructor(options: ContextEngineOptions) {
@@ -53,11 +52,10 @@ export class ContextEngine {
     const ledger = new Ledger(options.initialState);
     if (options.sessionMeta !== undefined && ledger.meta === null) ledger.apply(options.sessionMeta);
     const build = createBuilders(() => clock.now());
+    const { compaction: settings, createLLM } = options;
     this.#parts = {
       llm: options.llm,
-      createLLM: options.createLLM,
       environment: options.environment,
-      trace: options.trace,
       clock,
       build,
       ledger,
@@ -71,7 +69,7 @@ export class ContextEngine {
         reconnectBackoffMs: options.reconnectBackoffMs ?? engineDefaults.reconnectBackoffMs,
         reconnectBackoffMaxMs: options.reconnectBackoffMaxMs ?? engineDefaults.reconnectBackoffMaxMs,
       },
-      compaction: options.compaction,
+      compaction: settings === undefined || createLLM === undefined ? undefined : { settings, createLLM },
       knownChildren: new Set(),
       tools: undefined,
       hasToldCompactionIsOff: false,
@@ -79,7 +77,8 @@ export class ContextEngine {
   }
 
   get activity(): EngineActivity {
-    return this.#run?.compacting === undefined ? (this.#current ?? "idle") : "compacting";
+    if (this.#run === undefined) return "idle";
+    return this.#run.compacting === undefined ? this.#run.activity : "compacting";
   }
 
   /** What a resume would begin with if the process ended now. */
@@ -108,18 +107,18 @@ export class ContextEngine {
   compact(options: Pick<RunOptions, "signal"> = {}): AsyncGenerator<OmniMessage, void> {
     return this.#open("compacting", options, {
       work: async (run) => {
-        const settings = this.#parts.compaction;
-        if (settings === undefined || this.compactability() !== "ok") return;
+        const { compaction } = this.#parts;
+        if (compaction === undefined || this.compactability() !== "ok") return;
         await readyTools(run);
-        await compact(run, "manual", settings);
+        await compact(run, "manual", compaction);
         await run.interruption.until(run.outbox.drained());
       },
     });
   }
 
   compactability(): Compactability {
-    const { ledger, compaction, createLLM } = this.#parts;
-    return compactability(ledger, compaction, createLLM !== undefined);
+    const { ledger, compaction } = this.#parts;
+    return compactability(ledger, compaction !== undefined);
   }
 
   /**
@@ -146,9 +145,9 @@ export class ContextEngine {
       start: async () => {
         this.#checkIdle();
         job.check?.();
-        this.#current = activity;
         interruption = new Interruption(options.signal);
         const run: Run = {
+          activity,
           parts: this.#parts,
           outbox,
           interruption,
@@ -180,12 +179,11 @@ export class ContextEngine {
       inbox.close();
       run.interruption.dispose();
       this.#run = undefined;
-      this.#current = undefined;
     }
   }
 
   #checkIdle(): void {
-    if (this.#current !== undefined) throw new SessionBusyError(this.activity);
+    if (this.#run !== undefined) throw new SessionBusyError(this.activity);
   }
 
   #checkInput(newMessages: readonly OmniMessage[]): void {

@@ -1,4 +1,4 @@
-/** Every default number of the engine, in one place. */
+/** Every default number of the engine, and the words that others share with it. */
 export const engineDefaults = {
   maxTurns: 100,
   maxReconnects: 5,
@@ -12,6 +12,8 @@ export const engineDefaults = {
   readAheadBytes: 4 * 1024 * 1024,
   /** How often a record is tried again without which no tool may start. */
   traceRetryMs: 1_000,
+  /** The output of a call that an interrupt found unfinished. */
+  interruptedPlaceholder: "[interrupted: tool aborted by user]",
   /** How long an interrupt waits for a Trace that does not answer. */
   interruptTraceWaitMs: 20,
 } as const;

@@ -1,5 +1,4 @@
 /** How an interrupted run ends: at once, with everything it opened closed, and `abort` as its last word. */
-import { interruptedPlaceholder } from "./carry-over.ts";
 import { engineDefaults } from "./defaults.ts";
 import { eventLoopTurn } from "./event-loop.ts";
 import { closeModelSegments } from "./request.ts";
@@ -26,7 +25,9 @@ export async function endInterrupted(run: Run): Promise<void> {
   request?.abandon();
   await recorder.idle();
   await closeModelSegments(run, "aborted");
-  for (const message of recorder.segments.close("aborted", build, { outputNote: interruptedPlaceholder })) {
+  for (const message of recorder.segments.close("aborted", build, {
+    outputNote: engineDefaults.interruptedPlaceholder,
+  })) {
     await recorder.take(message);
   }
   if (request !== undefined) await recorder.record(build.requestEnd(request.isCommitted ? "completed" : "aborted"));

@@ -49,8 +49,7 @@ export class Interruption {
   until<T>(promise: Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const notify = (): void => reject(new Interrupted());
-      if (this.fired) notify();
-      else this.#onFire.add(notify);
+      this.onFire(notify);
       promise.then(
         (value) => {
           this.#onFire.delete(notify);

@@ -23,7 +23,6 @@ interface OpenCompaction {
   inRequest: boolean;
   /** Texts of the newest request. */
   reply: string[];
-  timestamp: string;
 }
 
 /** What a Trace lacks when its process died: see `missingRecords`. */
@@ -33,45 +32,57 @@ export interface Unfinished {
   task: boolean;
 }
 
+/** What ends with a model context. */
+interface Context {
+  history: OmniMessage[];
+  carry: OmniMessage[];
+  /** Of the newest committed turn; with their outputs so far. */
+  calls: OmniMessage<ToolCallPayload>[];
+  outputs: Map<string, OmniMessage<ToolCallOutputPayload>>;
+  /** User-side messages that wait for their request. */
+  staged: OmniMessage[];
+  turn: OpenTurn | undefined;
+  /** The turn is committed, its `request_end` not yet there. */
+  isBetweenUsageAndEnd: boolean;
+  lastRequestTotal: number;
+  /** Of a context that a compaction began; 0 until its first request is measured. */
+  firstRequestTotal: number | undefined;
+}
+
+function newContext(): Context {
+  return {
+    history: [],
+    carry: [],
+    calls: [],
+    outputs: new Map(),
+    staged: [],
+    turn: undefined,
+    isBetweenUsageAndEnd: false,
+    lastRequestTotal: 0,
+    firstRequestTotal: undefined,
+  };
+}
+
 export class Ledger {
   #meta: OmniMessage | null = null;
-  #history: OmniMessage[] = [];
-  #carry: OmniMessage[] = [];
-  /** Of the newest committed turn. */
-  #calls: OmniMessage<ToolCallPayload>[] = [];
-  #outputs = new Map<string, OmniMessage<ToolCallOutputPayload>>();
-  /** User-side messages that wait for their request. */
-  #staged: OmniMessage[] = [];
-  #turn: OpenTurn | undefined;
-  #committedInRequest = false;
+  #context = newContext();
   #compaction: OpenCompaction | undefined;
   #pendingSummary: OmniMessage | undefined;
+  #fromCompaction = false;
   #sessionTurns = 0;
   #sessionTokens: TokenCounts = emptyTokenCounts();
-  #lastRequestTotal = 0;
-  #fromCompaction = false;
-  /** The newest record is the `session_meta` of a context. */
-  #atContextStart = false;
-  #begunByCompaction = false;
-  #firstRequestTotal: number | undefined;
 
   constructor(initial?: EngineState) {
     if (initial === undefined) return;
     this.#meta = initial.meta;
-    this.#history = [...initial.history];
-    this.#carry = [...initial.carryOver];
+    this.#context.history = [...initial.history];
+    this.#context.carry = [...initial.carryOver];
+    this.#context.lastRequestTotal = initial.lastRequestTotal;
+    this.#context.firstRequestTotal = initial.firstRequestTotal;
     this.#pendingSummary = initial.pendingSummary;
+    this.#fromCompaction = initial.fromCompaction;
     this.#sessionTurns = initial.sessionTurns;
     this.#sessionTokens = { ...initial.sessionTokens };
-    this.#lastRequestTotal = initial.lastRequestTotal;
-    this.#fromCompaction = initial.fromCompaction;
-    this.#firstRequestTotal = initial.firstRequestTotal;
-    this.#begunByCompaction = initial.firstRequestTotal !== undefined;
-  }
-
-  /** Calls of the newest committed turn that wait for their outputs, or have them and were not sent yet. */
-  get hasCalls(): boolean {
-    return this.#calls.length > 0;
   }
 
   get meta(): OmniMessage | null {
@@ -87,11 +98,11 @@ export class Ledger {
   }
 
   get lastRequestTotal(): number {
-    return this.#lastRequestTotal;
+    return this.#context.lastRequestTotal;
   }
 
   get firstRequestTotal(): number | undefined {
-    return this.#firstRequestTotal;
+    return this.#context.firstRequestTotal;
   }
 
   get fromCompaction(): boolean {
@@ -103,22 +114,28 @@ export class Ledger {
   }
 
   get hasCommittedTurns(): boolean {
-    return this.#history.length > 0;
+    return this.#context.history.length > 0;
+  }
+
+  /** Calls of the newest committed turn, which have not been answered for yet. */
+  get hasCalls(): boolean {
+    return this.#context.calls.length > 0;
   }
 
   /** Whether a request would carry anything. */
   get owesInput(): boolean {
-    return this.#carry.length > 0 || this.#calls.length > 0 || this.#staged.length > 0;
+    const { carry, calls, staged } = this.#context;
+    return carry.length > 0 || calls.length > 0 || staged.length > 0;
   }
 
   /** The input of the request whose `request_begin` was applied last. */
   requestInput(): OmniMessage[] {
-    return this.#turn?.sent ?? [];
+    return this.#context.turn?.sent ?? [];
   }
 
   /** What a turn that began now would carry. */
-  owedInput(reason: MissingOutputReason = "process exited"): OmniMessage[] {
-    return [...this.#carry, ...pairOutputs(this.#calls, this.#outputs, reason), ...this.#staged];
+  owedInput(): OmniMessage[] {
+    return [...this.#owedBefore("process exited"), ...this.#context.staged];
   }
 
   apply(record: OmniMessage): void {
@@ -126,24 +143,17 @@ export class Ledger {
     if (record.type === "session_meta") return this.#beginContext(record);
     const payload = record.payload;
     if (this.#compaction !== undefined && this.#applyInCompaction(record, this.#compaction)) return;
-    const atContextStart = this.#atContextStart;
-    this.#atContextStart = false;
     switch (payload.type) {
       case "text":
-        if (payload.role === "user") this.#staged.push(record);
-        else this.#turn?.say(record);
-        return;
-      case "image_url":
-        this.#staged.push(record);
-        return;
       case "inline_data":
-        if (payload.role === "user") this.#staged.push(record);
-        else this.#turn?.say(record);
+      case "image_url":
+        if (payload.role === "user") this.#context.staged.push(record);
+        else this.#context.turn?.say(record);
         return;
       case "thinking":
       case "inline_thinking":
       case "tool_call":
-        this.#turn?.say(record);
+        this.#context.turn?.say(record);
         return;
       case "tool_call_output":
         return this.#applyOutput(record as OmniMessage<ToolCallOutputPayload>);
@@ -152,16 +162,22 @@ export class Ledger {
       case "request_end":
         return this.#endRequest(payload.status === "completed", payload.retry_in_ms !== undefined);
       case "token_usage":
-        this.#countTokens(payload.session);
-        if (this.#turn?.isInRequest === true) this.#commit(readTokenCounts(payload.request).total);
+        this.#sessionTokens = readTokenCounts(payload.session);
+        if (this.#context.turn?.isInRequest === true) this.#commit(readTokenCounts(payload.request).total);
         return;
       case "abort":
-        return this.#abort(record.timestamp, payload.reason === processExitedReason ? "process exited" : "interrupted");
+        return this.#abort(
+          record.timestamp,
+          payload.reason === processExitedReason ? processExitedReason : "interrupted",
+        );
       case "compaction_begin":
-        this.#beginCompaction(payload.mode === "summarize", record.timestamp);
+        this.#compaction = { summarizes: payload.mode === "summarize", inRequest: false, reply: [] };
         return;
       case "tool_list_ready":
-        if (atContextStart) this.#begunByCompaction = true;
+        // Written before any input only where a compaction has begun the context.
+        if (!this.hasCommittedTurns && !this.owesInput && this.#context.turn === undefined) {
+          this.#context.firstRequestTotal ??= 0;
+        }
         return;
       default:
         return;
@@ -170,119 +186,108 @@ export class Ledger {
 
   /** As a resume would take it up: what still runs counts as lost with the process. */
   state(): EngineState {
+    const { history, lastRequestTotal, firstRequestTotal, staged, turn } = this.#context;
+    const stopped = turn?.carryOver(turn.sent.at(-1)?.timestamp ?? "") ?? [];
     return {
       meta: this.#meta,
-      history: [...this.#history],
-      carryOver: [
-        ...this.#carry,
-        ...pairOutputs(this.#calls, this.#outputs, "process exited"),
-        ...(this.#turn?.carryOver(this.#turn.sent.at(-1)?.timestamp ?? "") ?? []),
-        ...this.#staged,
-      ],
+      history: [...history],
+      carryOver: [...this.#owedBefore("process exited"), ...stopped, ...staged],
       sessionTurns: this.#sessionTurns,
       sessionTokens: { ...this.#sessionTokens },
-      lastRequestTotal: this.#lastRequestTotal,
+      lastRequestTotal,
       fromCompaction: this.#fromCompaction,
       ...(this.#pendingSummary === undefined ? {} : { pendingSummary: this.#pendingSummary }),
-      ...(this.#firstRequestTotal === undefined ? {} : { firstRequestTotal: this.#firstRequestTotal }),
+      ...(firstRequestTotal === undefined ? {} : { firstRequestTotal }),
     };
   }
 
   unfinished(): Unfinished {
-    const request = this.#compaction?.inRequest ?? (this.#turn?.isInRequest === true || this.#committedInRequest);
+    const { turn, calls, isBetweenUsageAndEnd } = this.#context;
+    const request = this.#compaction?.inRequest ?? (turn?.isInRequest === true || isBetweenUsageAndEnd);
     const compaction = this.#compaction !== undefined;
-    return { request, compaction, task: request || compaction || this.#turn !== undefined || this.#calls.length > 0 };
+    return { request, compaction, task: request || compaction || turn !== undefined || calls.length > 0 };
+  }
+
+  #owedBefore(reason: MissingOutputReason): OmniMessage[] {
+    const { carry, calls, outputs } = this.#context;
+    return [...carry, ...pairOutputs(calls, outputs, reason)];
   }
 
   #beginContext(meta: OmniMessage): void {
     this.#meta = meta;
-    this.#history = [];
-    this.#carry = [];
-    this.#calls = [];
-    this.#outputs = new Map();
-    this.#staged = [];
-    this.#turn = undefined;
-    this.#committedInRequest = false;
+    this.#context = newContext();
     this.#compaction = undefined;
-    this.#begunByCompaction = this.#fromCompaction;
     this.#pendingSummary = undefined;
     this.#fromCompaction = false;
-    this.#lastRequestTotal = 0;
-    this.#firstRequestTotal = undefined;
-    this.#atContextStart = true;
   }
 
   #beginRequest(timestamp: string): void {
-    if (this.#turn?.awaitsRetry === true) {
-      this.#turn.retry(this.#staged, timestamp);
-      this.#staged = [];
-      return;
+    const context = this.#context;
+    if (context.turn?.awaitsRetry === true) {
+      context.turn.retry(context.staged, timestamp);
+    } else {
+      // A turn that is still open died with its process, and another goes on without having said so.
+      this.#stopTurn(timestamp);
+      context.turn = new OpenTurn(this.owedInput());
+      context.carry = [];
+      this.#clearCalls();
     }
-    // Another process goes on without having said that this turn died.
-    this.#stopTurn(timestamp);
-    this.#turn = new OpenTurn(this.owedInput());
-    this.#carry = [];
-    this.#clearCalls();
-    this.#staged = [];
-    this.#committedInRequest = false;
+    context.staged = [];
+    context.isBetweenUsageAndEnd = false;
   }
 
-  #endRequest(completed: boolean, goesOn: boolean): void {
-    this.#committedInRequest = false;
-    if (this.#turn?.isInRequest !== true) return;
-    if (completed) this.#commit(undefined);
-    else this.#turn.fail(goesOn);
+  #endRequest(isCompleted: boolean, goesOn: boolean): void {
+    const context = this.#context;
+    context.isBetweenUsageAndEnd = false;
+    if (context.turn?.isInRequest !== true) return;
+    if (isCompleted) this.#commit(undefined);
+    else context.turn.fail(goesOn);
   }
 
+  /** @param total Tokens, when the provider told. */
   #commit(total: number | undefined): void {
-    const turn = this.#turn;
+    const context = this.#context;
+    const turn = context.turn;
     if (turn === undefined) return;
-    for (const message of turn.sent) this.#history.push(message);
-    this.#calls = turn.said.filter(isWholeCall);
+    for (const message of turn.sent) context.history.push(message);
+    context.calls = turn.said.filter(isWholeCall);
     for (const message of turn.said) {
-      if (isPayload(message, "tool_call_output")) this.#outputs.set(message.payload.tool_call_id, message);
-      else if (message.payload.type !== "tool_call" || isWholeCall(message)) this.#history.push(message);
+      if (isPayload(message, "tool_call_output")) context.outputs.set(message.payload.tool_call_id, message);
+      else if (message.payload.type !== "tool_call" || isWholeCall(message)) context.history.push(message);
     }
-    this.#turn = undefined;
-    this.#committedInRequest = total !== undefined;
+    context.turn = undefined;
     this.#sessionTurns += 1;
     if (total === undefined) return;
-    this.#lastRequestTotal = total;
-    if (this.#begunByCompaction) this.#firstRequestTotal ??= total;
+    context.isBetweenUsageAndEnd = true;
+    context.lastRequestTotal = total;
+    if (context.firstRequestTotal === 0) context.firstRequestTotal = total;
   }
 
   #applyOutput(record: OmniMessage<ToolCallOutputPayload>): void {
+    const { turn, calls, outputs } = this.#context;
     const id = record.payload.tool_call_id;
-    if (this.#turn?.takeOutput(record) === true) return;
+    if (turn?.takeOutput(record) === true) return;
     // The first output of a call stands; one that comes after its placeholder was sent is too late.
-    if (this.#outputs.has(id) || !this.#calls.some((call) => call.payload.tool_call_id === id)) return;
-    this.#outputs.set(id, record);
+    if (!outputs.has(id) && calls.some((call) => call.payload.tool_call_id === id)) outputs.set(id, record);
   }
 
   #abort(timestamp: string, reason: MissingOutputReason): void {
-    this.#carry = [...this.#carry, ...pairOutputs(this.#calls, this.#outputs, reason)];
+    this.#context.carry = this.#owedBefore(reason);
+    this.#context.isBetweenUsageAndEnd = false;
     this.#clearCalls();
-    this.#committedInRequest = false;
     this.#stopTurn(timestamp);
   }
 
   #stopTurn(timestamp: string): void {
-    if (this.#turn === undefined) return;
-    this.#carry = [...this.#carry, ...this.#turn.carryOver(timestamp)];
-    this.#turn = undefined;
+    const context = this.#context;
+    if (context.turn === undefined) return;
+    context.carry = [...context.carry, ...context.turn.carryOver(timestamp)];
+    context.turn = undefined;
   }
 
   #clearCalls(): void {
-    this.#calls = [];
-    this.#outputs = new Map();
-  }
-
-  #countTokens(session: TokenCounts): void {
-    this.#sessionTokens = readTokenCounts(session);
-  }
-
-  #beginCompaction(summarizes: boolean, timestamp: string): void {
-    this.#compaction = { summarizes, inRequest: false, reply: [], timestamp };
+    this.#context.calls = [];
+    this.#context.outputs = new Map();
   }
 
   /** Whether the record belongs to the compaction; one that cannot says that the compaction was never closed. */
@@ -297,7 +302,7 @@ export class Ledger {
         compaction.inRequest = false;
         return true;
       case "token_usage":
-        this.#countTokens(payload.session);
+        this.#sessionTokens = readTokenCounts(payload.session);
         return true;
       case "compaction_end":
         this.#compaction = undefined;
@@ -319,18 +324,13 @@ export class Ledger {
     return false;
   }
 
-  #completeCompaction(compaction: OpenCompaction, timestamp: string): void {
-    const summary = compaction.summarizes ? extractSummary(compaction.reply.join("\n\n")) : undefined;
+  #completeCompaction({ summarizes, reply }: OpenCompaction, timestamp: string): void {
+    const summary = summarizes ? extractSummary(reply.join("\n\n")) : undefined;
     // A turn that the provider refused for its size was never answered: what the person asked is still owed.
-    const refused = this.#turn?.input.filter((message) => !isPayload(message, "tool_call_output")) ?? [];
+    const refused = this.#context.turn?.input.filter((message) => !isPayload(message, "tool_call_output")) ?? [];
     this.#pendingSummary = summary === undefined ? undefined : harnessText(contextSummaryText(summary), timestamp);
-    this.#history = [];
-    this.#carry = refused;
-    this.#clearCalls();
-    this.#turn = undefined;
+    this.#context = { ...newContext(), carry: refused, staged: this.#context.staged };
     this.#sessionTurns = 0;
-    this.#lastRequestTotal = 0;
-    this.#firstRequestTotal = undefined;
     this.#fromCompaction = true;
   }
 }

@@ -173,6 +173,6 @@ export interface EngineState {
   lastRequestTotal: number;
   /** The records end in a completed compaction: the next input opens a new context. */
   fromCompaction: boolean;
-  /** Of a context that a compaction began. */
+  /** Of a context that a compaction began; 0 until its first request is measured. */
   firstRequestTotal?: number;
 }

@@ -1,9 +1,10 @@
 /** One attempt at one request: from `request_begin` to `request_end`. Tasks and compactions share it. */
-import { isPayload, type OmniMessage, type StopReason } from "@coxswain/protocol";
+import { isPayload, type OmniMessage, type OpenSegment, type StopReason } from "@coxswain/protocol";
 import { isWholeCall } from "./carry-over.ts";
 import { withRequest } from "./ledger.ts";
 import type { LLMOutcome } from "./ports.ts";
-import { endDetails, type Verdict } from "./retry.ts";
+import { endDetails, judge, type RetryLimits, type Tries, type Verdict } from "./retry.ts";
+import { engineDefaults } from "./defaults.ts";
 import { type OpenRequest, record, type Run } from "./run.ts";
 import type { Call } from "./turn.ts";
 
@@ -15,7 +16,8 @@ export interface AttemptRequest {
   onCall(call: Call): void;
   /** A complete text that is in the Trace. */
   onText?(text: OmniMessage): void;
-  judge(outcome: LLMOutcome): Verdict;
+  /** Before this attempt. */
+  tries: Tries;
 }
 
 export interface AttemptResult {
@@ -31,7 +33,7 @@ export async function runAttempt(run: Run, request: AttemptRequest): Promise<Att
   run.request = reader;
   await record(run, build.requestBegin());
   const outcome = await run.interruption.until(reader.read(request.input()));
-  const verdict = request.judge(outcome);
+  const verdict = judge(outcome, request.tries, retryLimits(run, request.purpose));
   await closeModelSegments(run, outcome.status === "completed" ? "malformed" : outcome.status);
   run.request = undefined;
   await recorder.record(build.requestEnd(verdict.status, endDetails(verdict, outcome)));
@@ -42,12 +44,22 @@ export async function runAttempt(run: Run, request: AttemptRequest): Promise<Att
   return { outcome, verdict };
 }
 
+function retryLimits({ parts }: Run, purpose: AttemptRequest["purpose"]): RetryLimits {
+  const { maxReconnects, compactionMaxReconnects, reconnectBackoffMs, reconnectBackoffMaxMs } = parts.limits;
+  const isTurn = purpose === "turn";
+  return {
+    maxReconnects: isTurn ? maxReconnects : compactionMaxReconnects,
+    maxEmptyReplies: isTurn ? engineDefaults.maxEmptyReplies : compactionMaxReconnects,
+    backoffMs: reconnectBackoffMs,
+    backoffMaxMs: reconnectBackoffMaxMs,
+  };
+}
+
 /** Closes what the model left open; a tool's output goes on. */
 export async function closeModelSegments(run: Run, status: StopReason): Promise<void> {
   const { recorder, build } = run.parts;
   if (recorder.segments.size === 0) return;
-  const which = (segment: { kind: string; origin: unknown }): boolean =>
-    segment.kind !== "tool_output" && segment.origin === undefined;
+  const which = (segment: OpenSegment): boolean => segment.kind !== "tool_output" && segment.origin === undefined;
   for (const message of recorder.segments.close(status, build, { which })) await recorder.take(message);
 }
 

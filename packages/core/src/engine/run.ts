@@ -5,16 +5,15 @@ import type {
   CompactionReason,
   OmniMessage,
   ThinkingLevelName,
+  TokenCounts,
   ToolDefinition,
 } from "@coxswain/protocol";
-import { steeringText } from "@coxswain/protocol";
 import type { Inbox } from "./inbox.ts";
 import type { Interruption } from "./interruption.ts";
 import type { Ledger } from "./ledger.ts";
 import type { Outbox } from "./outbox.ts";
-import type { ApproveFn, Clock, CompactionSettings, EnvironmentInterface, LLMInterface, TraceSink } from "./ports.ts";
+import type { ApproveFn, Clock, CompactionSettings, EnvironmentInterface, LLMInterface } from "./ports.ts";
 import type { Recorder } from "./recorder.ts";
-import type { TokenCounts } from "@coxswain/protocol";
 import type { ReconnectWait } from "./wait.ts";
 
 export interface EngineLimits {
@@ -26,13 +25,17 @@ export interface EngineLimits {
   reconnectBackoffMaxMs: number;
 }
 
+export interface CompactionParts {
+  settings: CompactionSettings;
+  /** Opens the model context that follows. */
+  createLLM: (sessionTokens: TokenCounts) => LLMInterface;
+}
+
 /** One engine's parts, over all its runs. */
 export interface EngineParts {
   /** The newest model context's. */
   llm: LLMInterface;
-  readonly createLLM: ((sessionTokens: TokenCounts) => LLMInterface) | undefined;
   readonly environment: EnvironmentInterface;
-  readonly trace: TraceSink | undefined;
   readonly clock: Clock;
   readonly build: Builders;
   readonly ledger: Ledger;
@@ -40,7 +43,8 @@ export interface EngineParts {
   readonly inbox: Inbox;
   readonly wait: ReconnectWait;
   readonly limits: EngineLimits;
-  readonly compaction: CompactionSettings | undefined;
+  /** Absent: contexts are never compacted. */
+  readonly compaction: CompactionParts | undefined;
   readonly knownChildren: Set<string>;
   /** Known from the first run of the process on. */
   tools: ToolDefinition[] | undefined;
@@ -59,6 +63,7 @@ export interface OpenRequest {
 }
 
 export interface Run {
+  readonly activity: "running" | "compacting";
   readonly parts: EngineParts;
   readonly outbox: Outbox;
   readonly interruption: Interruption;
@@ -73,14 +78,5 @@ export interface Run {
 /** @throws Interrupted once it is written. */
 export async function record(run: Run, message: OmniMessage, options?: { isShown?: boolean }): Promise<void> {
   await run.parts.recorder.record(message, options);
-  run.interruption.check();
-}
-
-/** Waits until the reader has reacted to everything he was shown, then writes what was said meanwhile. */
-export async function deliverSteering(run: Run): Promise<void> {
-  await run.interruption.until(run.outbox.drained());
-  const { inbox, recorder, build } = run.parts;
-  // Together: an interrupt in the middle must not lose the rest.
-  await Promise.all(inbox.drain().map((text) => recorder.record(build.userText(steeringText(text)))));
   run.interruption.check();
 }

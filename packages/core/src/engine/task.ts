@@ -1,11 +1,10 @@
 /** The turn loop: from an input to a final answer, or to whatever ended it before. */
-import type { OmniMessage } from "@coxswain/protocol";
+import { type OmniMessage, steeringText } from "@coxswain/protocol";
 import { compact, isCompactionDue } from "./compaction.ts";
 import { openContext, writeInput } from "./context-input.ts";
-import { engineDefaults } from "./defaults.ts";
 import { runAttempt } from "./request.ts";
-import { countTry, judge, noTries } from "./retry.ts";
-import { deliverSteering, type Run } from "./run.ts";
+import { countTry, noTries } from "./retry.ts";
+import type { Run } from "./run.ts";
 import { TurnDriver } from "./turn-driver.ts";
 
 /** `undefined`: committed, and its calls have their outputs. Otherwise why the run cannot go on. */
@@ -42,7 +41,6 @@ async function goesOn(run: Run): Promise<boolean> {
 /** @throws Interrupted */
 async function runTurn(run: Run): Promise<TurnFailure> {
   const { parts, interruption } = run;
-  const { limits } = parts;
   let tries = noTries;
   for (;;) {
     const driver = new TurnDriver({
@@ -57,13 +55,7 @@ async function runTurn(run: Run): Promise<TurnFailure> {
       purpose: "turn",
       input: () => parts.ledger.requestInput(),
       onCall: (call) => driver.add(call),
-      judge: (result) =>
-        judge(result, tries, {
-          maxReconnects: limits.maxReconnects,
-          maxEmptyReplies: engineDefaults.maxEmptyReplies,
-          backoffMs: limits.reconnectBackoffMs,
-          backoffMaxMs: limits.reconnectBackoffMaxMs,
-        }),
+      tries,
     });
     driver.endStream();
     const mayRetry = verdict.retryInMs !== undefined;
@@ -75,6 +67,15 @@ async function runTurn(run: Run): Promise<TurnFailure> {
     tries = countTry(tries, outcome);
     await deliverSteering(run);
   }
+}
+
+/** Waits until the reader has reacted to everything he was shown, then writes what was said meanwhile. */
+async function deliverSteering(run: Run): Promise<void> {
+  await run.interruption.until(run.outbox.drained());
+  const { inbox, recorder, build } = run.parts;
+  // Together: an interrupt in the middle must not lose the rest.
+  await Promise.all(inbox.drain().map((text) => recorder.record(build.userText(steeringText(text)))));
+  run.interruption.check();
 }
 
 /** What is owed, steering included, is written and stays owed. Nothing is accepted once the reader can see the end. */

@@ -1,5 +1,11 @@
 /** Carries out what the turn's state machine says: asks, runs, records. Knows nothing of requests. */
-import { type Builders, isPayload, type OmniMessage, type ToolCallOutputPayload } from "@coxswain/protocol";
+import {
+  type Builders,
+  isPayload,
+  type OmniMessage,
+  type OpenSegment,
+  type ToolCallOutputPayload,
+} from "@coxswain/protocol";
 import type { Interruption } from "./interruption.ts";
 import type { ApproveFn, EnvironmentInterface } from "./ports.ts";
 import type { Recorder } from "./recorder.ts";
@@ -110,8 +116,8 @@ export class TurnDriver {
       fault = `the tool failed: ${error instanceof Error ? error.message : String(error)}`;
     }
     if (interruption.fired) return;
-    const isCall = (segment: { kind: string }): boolean =>
-      segment.kind === "tool_output" && "toolCallId" in segment && segment.toolCallId === toolCallId;
+    const isCall = (segment: OpenSegment): boolean =>
+      segment.kind === "tool_output" && segment.toolCallId === toolCallId;
     if (output === undefined && recorder.segments.some(isCall)) {
       for (const message of recorder.segments.close("failed", build, { which: isCall, outputNote: `\n[${fault}]` })) {
         await recorder.take(message);

@@ -1,5 +1,6 @@
 /** Who decides tool calls. */
-import { type OmniMessage, isPayload, type ToolCallPayload, type ToolPermission } from "@coxswain/protocol";
+import type { ApproveFn } from "@coxswain/core";
+import { type OmniMessage, isPayload, type ToolPermission } from "@coxswain/protocol";
 import { CliUsageError } from "./exit-code.ts";
 
 export const approvalModes = ["ask", "read-only", "allow", "deny"] as const;
@@ -7,8 +8,6 @@ export const approvalModes = ["ask", "read-only", "allow", "deny"] as const;
 export type ApprovalMode = (typeof approvalModes)[number];
 
 export type Decision = "allow" | "deny";
-
-export type Decide = (toolCall: OmniMessage<ToolCallPayload>) => Promise<Decision>;
 
 /** @throws CliUsageError when there is nobody to ask */
 export function approvalMode(given: ApprovalMode | undefined, hasTerminal: boolean): ApprovalMode {
@@ -33,7 +32,7 @@ export class ToolPermissions {
   }
 }
 
-export function decideBy(mode: ApprovalMode, permissions: ToolPermissions, ask: Decide): Decide {
+export function decideBy(mode: ApprovalMode, permissions: ToolPermissions, ask: ApproveFn): ApproveFn {
   switch (mode) {
     case "ask":
       return ask;

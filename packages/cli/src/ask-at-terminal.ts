@@ -1,10 +1,14 @@
 /** Asks the person at the terminal, with one key. */
+import type { ApproveFn, Preview } from "@coxswain/core";
 import type { OmniMessage, ToolCallPayload } from "@coxswain/protocol";
-import type { Decide, Decision } from "./approval.ts";
+import type { Decision } from "./approval.ts";
 import type { Screen } from "./output/screen.ts";
-import { callKey, wholeCall } from "./tool-call-text.ts";
+import { showHidden } from "./terminal-text.ts";
+import { callKey, previewLines, wholeCall } from "./tool-call-text.ts";
 
 export interface AskOptions {
+  /** What a call would do. */
+  preview(toolCall: OmniMessage<ToolCallPayload>): Promise<Preview | undefined>;
   screen: Screen;
   stdin: NodeJS.ReadStream;
   /** Nobody waits for an answer after it. */
@@ -17,7 +21,7 @@ const ctrlC = "\x03";
 const ctrlD = "\x04";
 
 /** One question at a time. */
-export function askAtTerminal(options: AskOptions): Decide {
+export function askAtTerminal(options: AskOptions): ApproveFn {
   const always = new Set<string>();
   return async (toolCall) => {
     const key = callKey(toolCall.payload);
@@ -33,9 +37,12 @@ async function ask(options: AskOptions, toolCall: OmniMessage<ToolCallPayload>):
   // Before the question is seen: an answer typed at once must not be echoed or wait for a line's end.
   stdin.setRawMode(true);
   await screen.line(`${screen.style.yellow("[approval]")} ${wholeCall(toolCall.payload)}`);
-  await screen.line(
-    `${screen.style.bold("y")} allow  ${screen.style.bold("n")} deny  ${screen.style.bold("a")} always allow exactly this`,
-  );
+  // Said by the Environment, which looked; what is shown above is what the model wrote, and what counts.
+  const preview = await options.preview(toolCall).catch(() => undefined);
+  for (const line of previewLines(preview)) await screen.line(line);
+  const { bold } = screen.style;
+  const name = showHidden(toolCall.payload.name);
+  await screen.line(`${name}?  ${bold("y")} allow  ${bold("n")} deny  ${bold("a")} always allow exactly this`);
   return readAnswer(options);
 }
 

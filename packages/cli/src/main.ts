@@ -1,5 +1,6 @@
 /** Reads the command line, runs the command, and ends the process. */
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
+import { thinkingLevels } from "@coxswain/protocol";
 import { approvalModes } from "./approval.ts";
 import type { DemoFlags } from "./commands/demo.ts";
 import type { RunFlags } from "./commands/run.ts";
@@ -40,7 +41,8 @@ function tellUsage(error: CommanderError): number {
   const words = errorLine(error)
     .replace(/^error: /, "")
     .replace(/\.$/, "");
-  process.stderr.write(`cox: ${words}; see cox --help\n`);
+  const hint = error.code === "commander.unknownCommand" ? 'to give a task, cox run "…"; ' : "";
+  process.stderr.write(`cox: ${words}; ${hint}see cox --help\n`);
   return exitCodes.usage;
 }
 
@@ -71,7 +73,7 @@ function addRun(program: Command, end: (code: number) => void): void {
     .addOption(new Option("-m, --model <id>", "a configured model").conflicts("session"))
     .addOption(new Option("--provider <name>", "its provider").conflicts("session"))
     .addOption(
-      new Option("--scenario <file>", "let the offline model follow this file").conflicts(["model", "provider"]),
+      new Option("--scenario <file>", "let the offline model follow this YAML file").conflicts(["model", "session"]),
     )
     .addOption(
       new Option("--approve <mode>", "who decides tool calls (default: ask at a terminal, else deny)").choices(
@@ -80,16 +82,7 @@ function addRun(program: Command, end: (code: number) => void): void {
     )
     .option("--json", "messages as lines of JSON on standard output")
     .addOption(new Option("--max-turns <n>", "requests at most; -1: no cap").argParser(turns))
-    .addOption(
-      new Option("--thinking-level <level>", "how much the model thinks").choices([
-        "none",
-        "low",
-        "medium",
-        "high",
-        "xhigh",
-        "max",
-      ]),
-    )
+    .addOption(new Option("--thinking-level <level>", "how much the model thinks").choices(thinkingLevels))
     .addHelpText(
       "after",
       "\nThe answer goes to standard output, everything else to standard error.\n" +

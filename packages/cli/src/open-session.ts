@@ -1,17 +1,7 @@
 /** From the options of a command to a Session. */
 import { access, constants, stat } from "node:fs/promises";
 import { resolve } from "node:path";
-import {
-  type Agent,
-  coxswainHome,
-  createAgent,
-  createLanguageModel,
-  FileTraceStore,
-  type LanguageModel,
-  projectPaths,
-  type Session,
-  systemClock,
-} from "@coxswain/core";
+import { type Agent, coxswainHome, createAgent, FileTraceStore, projectPaths, type Session } from "@coxswain/core";
 import { CliUsageError } from "./exit-code.ts";
 
 export interface AgentChoice {
@@ -28,33 +18,30 @@ export interface SessionChoice extends AgentChoice {
   workspace?: string | undefined;
   provider?: string | undefined;
   model?: string | undefined;
-  /** A file for the offline model, which is then the model. */
+  /** A YAML file that the offline model, which is then the model, follows. */
   scenario?: string | undefined;
   maxTurns?: number | undefined;
 }
 
 /** @throws ConfigError, TraceError, CliUsageError */
 export async function openSession(choice: SessionChoice): Promise<Session> {
-  const agent = await openAgent(choice, {
-    maxTurns: choice.maxTurns,
-    model: choice.scenario === undefined ? undefined : await scenarioModel(choice.scenario),
-  });
+  const agent = await openAgent(choice, choice.maxTurns);
   if (choice.session !== undefined) return agent.resumeSession(choice.session);
-  return agent.createSession({
-    workspaceDir: choice.workspace === undefined ? currentDirectory() : resolve(choice.workspace),
-    provider: choice.provider,
-    modelId: choice.model,
-  });
+  const workspaceDir = choice.workspace === undefined ? currentDirectory() : resolve(choice.workspace);
+  if (choice.scenario !== undefined) {
+    if (choice.provider !== undefined && choice.provider !== "offline") {
+      throw new CliUsageError(`--scenario is for the offline model, not for ${JSON.stringify(choice.provider)}`);
+    }
+    return agent.createSession({ workspaceDir, provider: "offline", modelId: resolve(choice.scenario) });
+  }
+  return agent.createSession({ workspaceDir, provider: choice.provider, modelId: choice.model });
 }
 
 /** @throws ConfigError */
-export async function openAgent(
-  choice: AgentChoice,
-  more: { maxTurns?: number | undefined; model?: LanguageModel | undefined } = {},
-): Promise<Agent> {
+export async function openAgent(choice: AgentChoice, maxTurns?: number): Promise<Agent> {
   const home = homeOf(choice);
   await checkHome(home);
-  return createAgent({ agentId: choice.agent, projectId: choice.project, home, ...more });
+  return createAgent({ agentId: choice.agent, projectId: choice.project, home, maxTurns });
 }
 
 /** Absolute path of the newest Trace file of a Session. */
@@ -79,24 +66,6 @@ async function checkHome(home: string): Promise<void> {
     if (error.code === "ENOENT") return;
     throw new CliUsageError(
       `the home ${JSON.stringify(home)} cannot be used (${String(error.code)}); name another with --home`,
-    );
-  }
-}
-
-async function scenarioModel(path: string): Promise<LanguageModel> {
-  const settings = {
-    provider: "offline",
-    modelId: "scenario",
-    protocol: "offline",
-    contextWindow: 0,
-    vision: false,
-  } as const;
-  try {
-    return await createLanguageModel(settings, { clock: systemClock, scenarioPath: resolve(path) });
-  } catch (error) {
-    if (!(error instanceof Error) || !("code" in error)) throw error;
-    throw new CliUsageError(
-      `the scenario ${JSON.stringify(path)} cannot be read (${String(error.code)}); name a file that exists`,
     );
   }
 }

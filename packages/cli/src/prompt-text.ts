@@ -11,6 +11,8 @@ export interface PromptSources {
 }
 
 const silentMs = 2000;
+/** More than any model takes. */
+const maxInputBytes = 16 * 1024 * 1024;
 
 /**
  * Standard input is read when there is no argument, or one of them is `-`; never otherwise: an inherited pipe that
@@ -37,7 +39,7 @@ async function readAll(stdin: NodeJS.ReadStream, status: StatusLines, signal: Ab
   signal.addEventListener("abort", stop);
   const chunks: Buffer[] = [];
   try {
-    if (!signal.aborted) for await (const chunk of stdin) chunks.push(Buffer.from(chunk as Uint8Array));
+    if (!signal.aborted) await collect(stdin, chunks);
   } catch (error) {
     if (!signal.aborted) throw error;
   } finally {
@@ -45,6 +47,20 @@ async function readAll(stdin: NodeJS.ReadStream, status: StatusLines, signal: Ab
     signal.removeEventListener("abort", stop);
   }
   return decode(Buffer.concat(chunks));
+}
+
+async function collect(stdin: NodeJS.ReadStream, chunks: Buffer[]): Promise<void> {
+  let length = 0;
+  for await (const chunk of stdin) {
+    const bytes = Buffer.from(chunk as Uint8Array);
+    length += bytes.length;
+    if (length > maxInputBytes) {
+      throw new CliUsageError(
+        `standard input is longer than ${maxInputBytes / 1024 / 1024} MiB; put it into a file and name that in the prompt`,
+      );
+    }
+    chunks.push(bytes);
+  }
 }
 
 function decode(bytes: Buffer): string {

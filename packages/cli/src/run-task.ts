@@ -1,7 +1,7 @@
 /** One Task, from its input to its last message. */
 import { notice, type OmniMessage, type ThinkingLevelName } from "@coxswain/protocol";
-import type { Session } from "@coxswain/core";
-import { type Decide, ToolPermissions } from "./approval.ts";
+import type { ApproveFn, Session } from "@coxswain/core";
+import { ToolPermissions } from "./approval.ts";
 import type { Screen } from "./output/screen.ts";
 import type { TaskView } from "./output/task-view.ts";
 import { TaskOutcome } from "./task-outcome.ts";
@@ -13,7 +13,7 @@ export interface TaskOptions {
   view: TaskView;
   screen: Screen;
   signal: AbortSignal;
-  decider(permissions: ToolPermissions): Decide;
+  decider(permissions: ToolPermissions): ApproveFn;
   thinkingLevel?: ThinkingLevelName | undefined;
   /** Each message, before it is shown. */
   onMessage?: ((message: OmniMessage) => void) | undefined;
@@ -41,7 +41,10 @@ export async function runTask(options: TaskOptions): Promise<TaskOutcome> {
     options.onMessage?.(message);
     await screen.free();
     await view.show(message);
-    if (message.payload.type === "tool_call") shownCalls.add(message.payload.tool_call_id);
+    if (message.payload.type !== "tool_call") continue;
+    shownCalls.add(message.payload.tool_call_id);
+    // The question about it comes before anything else is shown: what stands above a question is what it is about.
+    await new Promise((resolve) => setImmediate(resolve));
   }
   await view.end(outcome);
   return outcome;

@@ -1,4 +1,5 @@
 /** A tool call in words: short for the course of events, whole for a decision. */
+import type { Preview } from "@coxswain/core";
 import type { ToolCallPayload } from "@coxswain/protocol";
 import { cut, inOneLine, showHidden } from "./terminal-text.ts";
 
@@ -25,13 +26,31 @@ export function wholeCall(call: ToolCallPayload): string {
   return lines.join("\n");
 }
 
+/** What the arguments do not say: where a command runs, what would change in a file. */
+export function previewLines(preview: Preview | undefined): string[] {
+  const lines: string[] = [];
+  if (preview?.workdir !== undefined) lines.push(`  runs in ${showHidden(preview.workdir)}`);
+  if (preview?.diff !== undefined)
+    lines.push(
+      ...showHidden(preview.diff)
+        .split("\n")
+        .map((line) => `  ${line}`),
+    );
+  return lines;
+}
+
 /** Two calls with the same key ask for the same thing. */
 export function callKey(call: ToolCallPayload): string {
   const args = parseArguments(call.arguments);
   if (args === undefined) return JSON.stringify([call.name, call.arguments]);
   const entries = Object.entries(args).filter(([name]) => name !== remark);
   entries.sort(([a], [b]) => (a < b ? -1 : 1));
-  return JSON.stringify([call.name, entries]);
+  try {
+    return JSON.stringify([call.name, entries]);
+  } catch {
+    // Nested more deeply than can be written.
+    return JSON.stringify([call.name, call.arguments]);
+  }
 }
 
 function pairs(args: Arguments): string {
@@ -52,7 +71,13 @@ function commandOf(call: ToolCallPayload, args: Arguments | undefined): string |
 }
 
 function valueText(value: unknown): string {
-  return typeof value === "string" ? value : (JSON.stringify(value) ?? "");
+  if (typeof value === "string") return value;
+  try {
+    return JSON.stringify(value) ?? "";
+  } catch {
+    // Reading goes deeper than writing does.
+    return "[nested too deeply to be shown]";
+  }
 }
 
 function parseArguments(text: string): Arguments | undefined {

@@ -37,7 +37,13 @@ function setUp() {
   const keyboard = new Keyboard();
   const screen = new Screen({ stdout: output, stderr: output, env: {} });
   const stdin = keyboard as unknown as ReadStream;
-  const ask = askAtTerminal({ screen, stdin, signal: controller.signal, interrupt: () => controller.abort() });
+  const ask = askAtTerminal({
+    screen,
+    stdin,
+    signal: controller.signal,
+    interrupt: () => controller.abort(),
+    preview: async () => ({ summary: "", workdir: "/work\x1b[2J", diff: "-old\n+new" }),
+  });
   return { ask, keyboard, screen, controller, shown: () => shown };
 }
 
@@ -62,6 +68,13 @@ test("the whole command is shown before the answer", async () => {
   void keyboard.type("n");
   await ask(command("make test && make install"));
   expect(shown()).toContain("cmd: make test && make install");
+});
+
+test("what would change, and where, is shown with the question, hidden characters made visible", async () => {
+  const { ask, keyboard, shown } = setUp();
+  void keyboard.type("n");
+  await ask(command("ls"));
+  expect(shown()).toMatch(/runs in \/work\\u001b\[2J\n {2}-old\n {2}\+new\n/);
 });
 
 test("a key that is no answer, and a text that was pasted, decide nothing", async () => {

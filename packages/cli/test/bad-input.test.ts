@@ -99,6 +99,12 @@ const badInputs: BadInput[] = [
     says: /project_config\.toml:1/,
   },
   {
+    name: "a scenario for another model",
+    args: ["run", "--scenario", "s.yaml", "--provider", "openai", "hi"],
+    code: 2,
+    says: /offline model, not for "openai"/,
+  },
+  {
     name: "a step of a scenario that cannot be",
     prepare: (place) => place.write("workspace/bad.yaml", "steps:\n  - txet: hi\n"),
     args: ["run", "--scenario", "bad.yaml", "hi"],

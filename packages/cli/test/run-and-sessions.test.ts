@@ -86,6 +86,14 @@ test("a session goes on, and an empty prompt is refused when it owes nothing", a
   expect(empty.stderr).toMatch(/^cox: session .* has nothing left to send; give a prompt\n$/);
 });
 
+test("a session goes on with the step of its scenario that comes next", async () => {
+  await using place = await createPlace();
+  await place.write("workspace/s.yaml", "steps:\n  - text: step one\n  - text: step two\n");
+  await cox(["run", "--scenario", "s.yaml", "first"], { place });
+  const { sessionId } = JSON.parse((await cox(["sessions", "--json"], { place })).stdout) as { sessionId: string };
+  expect((await cox(["run", "--session", sessionId, "second"], { place })).stdout).toBe("step two\n");
+});
+
 test("sessions are listed newest first, in short lines, with the id alone in its own", async () => {
   await using place = await createPlace();
   await place.write("workspace/s.yaml", "steps:\n  - text: hi\n");
@@ -95,7 +103,7 @@ test("sessions are listed newest first, in short lines, with the id alone in its
   expect(code).toBe(0);
   const lines = stdout.split("\n");
   expect(lines[0]).toMatch(/^session-[\d-]+-[0-9a-f]{8}$/);
-  expect(lines[1]).toMatch(/^ {2}\d{4}-\d\d-\d\d \d\d:\d\d {2}offline\/scenario$/);
+  expect(lines[1]).toMatch(/^ {2}\d{4}-\d\d-\d\d \d\d:\d\d {2}offline\/.*\/s\.yaml$/);
   expect(lines[2]).toBe(`  ${place.workspace}`);
   expect(lines[3]).toBe("  newer prompt");
   expect(stdout).not.toContain("\x1b");

@@ -1,4 +1,5 @@
 import { stripVTControlCharacters } from "node:util";
+import { toolCall } from "@coxswain/protocol";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { callKey, shortCall, wholeCall } from "../src/tool-call-text.ts";
@@ -122,4 +123,16 @@ test("the same call is the same in any order and with any remark; another comman
   expect(callKey(call("exec_command", { cmd: "ls; rm x", workdir: "a" }))).not.toBe(key);
   expect(callKey(call("exec_command", { cmd: "ls" }))).not.toBe(key);
   expect(callKey(call("other", { cmd: "ls", workdir: "a" }))).not.toBe(key);
+});
+
+test("arguments that are nested too deeply to be written are shown as such, and are a key of their own", () => {
+  const deep = (name: string) => ({
+    name: "exec_command",
+    arguments: `{"cmd":"${name}","a":${"[".repeat(20_000)}${"]".repeat(20_000)}}`,
+  });
+  const [one, other] = ["one", "other"].map((name) => toolCall({ ...deep(name), toolCallId: "1" }));
+  if (one === undefined || other === undefined) throw new Error("two calls");
+  expect(wholeCall(one.payload)).toContain("[nested too deeply to be shown]");
+  expect(shortCall(one.payload)).toBe("exec_command: one");
+  expect(callKey(one.payload)).not.toBe(callKey(other.payload));
 });

@@ -13,7 +13,7 @@ export { coxswainHome, type ProjectPaths, projectPaths } from "./config/home.ts"
 export { ContextEngine, type ContextEngineOptions, type EngineActivity } from "./engine/context-engine.ts";
 export { missingRecords, replayTrace } from "./engine/replay.ts";
 export { SessionBusyError, UsageError } from "./engine/error.ts";
-export { systemClock } from "./system-clock.ts";
+export { systemClock } from "./shared/system-clock.ts";
 export { engineDefaults } from "./engine/defaults.ts";
 export type {
   ApproveFn,
@@ -35,12 +35,12 @@ export type {
 export { builtInTools } from "./environment/built-in-tools.ts";
 export { defineTool, type ToolSpecification } from "./environment/define-tool.ts";
 export { LocalEnvironment, type LocalEnvironmentOptions } from "./environment/local-environment.ts";
-export type { ExecuteReturn, Tool, ToolContext, ToolResult } from "./environment/tool.ts";
+export type { Tool, ToolContext, ToolResult } from "./environment/tool.ts";
 export type { ModelProtocol, ModelSettings, ModelTimeLimits } from "./llm/model-settings.ts";
 export { GenerativeModel, type GenerativeModelOptions } from "./llm/generative-model.ts";
 export { createChatCompletionsModel } from "./llm/chat-completions/model.ts";
 export { createOfflineModel } from "./llm/offline/model.ts";
-export { loadScenario, ScenarioError } from "./llm/offline/scenario.ts";
+export { parseScenario, ScenarioError } from "./llm/offline/scenario.ts";
 export { createLanguageModel, knownProviders, ModelSupportError } from "./llm/providers.ts";
 export { type NoticeListener, Session } from "./session/session.ts";
 export type { HistoryOptions } from "./session/history.ts";

@@ -1,4 +1,7 @@
-/** Constructors of messages over an injected clock. Optional fields that are `undefined` are left out. */
+/**
+ * Constructors of messages over an injected clock. Optional fields that are `undefined` are left out, and so is a
+ * `stopReason` of `completed`.
+ */
 import type {
   AbortPayload,
   ApprovalDecision,
@@ -96,6 +99,11 @@ function withoutUndefined<T extends object>(value: T): T {
   return value;
 }
 
+/** `completed` is said by saying nothing. */
+function stated(reason: StopReason | undefined): StopReason | undefined {
+  return reason === "completed" ? undefined : reason;
+}
+
 /** @param now Milliseconds since the epoch. */
 export function createBuilders(now: () => number): Builders {
   const model = <P extends ModelPayload>(payload: Loose<P>): OmniMessage<P> =>
@@ -119,7 +127,7 @@ export function createBuilders(now: () => number): Builders {
         type: "text",
         role: "assistant",
         text,
-        stop_reason: options?.stopReason,
+        stop_reason: stated(options?.stopReason),
         fidelity: options?.fidelity,
       }),
     thinking: (text, options) =>
@@ -127,7 +135,7 @@ export function createBuilders(now: () => number): Builders {
         type: "thinking",
         role: "assistant",
         thinking: text,
-        stop_reason: options?.stopReason,
+        stop_reason: stated(options?.stopReason),
         fidelity: options?.fidelity,
       }),
     toolCall: (call) =>
@@ -137,7 +145,7 @@ export function createBuilders(now: () => number): Builders {
         name: call.name,
         arguments: call.arguments,
         tool_call_id: call.toolCallId,
-        stop_reason: call.stopReason,
+        stop_reason: stated(call.stopReason),
         fidelity: call.fidelity,
       }),
     toolCallOutput: (output) =>
@@ -147,30 +155,25 @@ export function createBuilders(now: () => number): Builders {
         output: output.output,
         images: output.images?.length ? output.images : undefined,
         tool_call_id: output.toolCallId,
-        stop_reason: output.stopReason,
+        stop_reason: stated(output.stopReason),
       }),
-    partialText: (eventType, text = "", stopReason) => ({
-      timestamp: isoTimestamp(now()),
-      type: "model_msg",
-      payload:
-        stopReason === undefined
-          ? { type: "partial_text", role: "assistant", event_type: eventType, text }
-          : { type: "partial_text", role: "assistant", event_type: eventType, text, stop_reason: stopReason },
-    }),
-    partialThinking: (eventType, text = "", stopReason) => ({
-      timestamp: isoTimestamp(now()),
-      type: "model_msg",
-      payload:
-        stopReason === undefined
-          ? { type: "partial_thinking", role: "assistant", event_type: eventType, thinking: text }
-          : {
-              type: "partial_thinking",
-              role: "assistant",
-              event_type: eventType,
-              thinking: text,
-              stop_reason: stopReason,
-            },
-    }),
+    partialText: (eventType, text = "", stopReason) => {
+      const reason = stated(stopReason);
+      const payload: PartialTextPayload = { type: "partial_text", role: "assistant", event_type: eventType, text };
+      if (reason !== undefined) payload.stop_reason = reason;
+      return { timestamp: isoTimestamp(now()), type: "model_msg", payload };
+    },
+    partialThinking: (eventType, text = "", stopReason) => {
+      const reason = stated(stopReason);
+      const payload: PartialThinkingPayload = {
+        type: "partial_thinking",
+        role: "assistant",
+        event_type: eventType,
+        thinking: text,
+      };
+      if (reason !== undefined) payload.stop_reason = reason;
+      return { timestamp: isoTimestamp(now()), type: "model_msg", payload };
+    },
     partialToolCall: (fragment) =>
       model<PartialToolCallPayload>({
         type: "partial_tool_call",
@@ -179,7 +182,7 @@ export function createBuilders(now: () => number): Builders {
         name: fragment.name,
         arguments: fragment.arguments ?? "",
         tool_call_id: fragment.toolCallId,
-        stop_reason: fragment.stopReason,
+        stop_reason: stated(fragment.stopReason),
       }),
     partialToolCallOutput: (fragment) =>
       model<PartialToolCallOutputPayload>({
@@ -189,7 +192,7 @@ export function createBuilders(now: () => number): Builders {
         output: fragment.output ?? "",
         images: fragment.images?.length ? fragment.images : undefined,
         tool_call_id: fragment.toolCallId,
-        stop_reason: fragment.stopReason,
+        stop_reason: stated(fragment.stopReason),
       }),
     requestBegin: () => event<RequestBeginPayload>({ type: "request_begin" }),
     requestEnd: (status, details) => event<RequestEndPayload>({ type: "request_end", status, ...details }),
@@ -212,7 +215,8 @@ export function createBuilders(now: () => number): Builders {
   };
 }
 
-const wallClock = createBuilders(() => Date.now());
+/** Over the system's time. */
+export const wallClock: Builders = createBuilders(() => Date.now());
 
 export const userText: Builders["userText"] = wallClock.userText;
 export const userImage: Builders["userImage"] = wallClock.userImage;

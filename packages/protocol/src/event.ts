@@ -13,9 +13,11 @@ export interface TokenCounts {
 }
 
 export type FinishReason = "stop" | "length" | "tool_calls" | "content_filter" | "other";
-export type ApprovalDecision = "allow" | "deny" | "forbidden";
+export const approvalDecisions = ["allow", "deny", "forbidden"] as const;
+export type ApprovalDecision = (typeof approvalDecisions)[number];
 export type CompactionReason = "context" | "turns" | "manual";
-export type CompactionMode = "summarize" | "discard";
+export const compactionModes = ["summarize", "discard"] as const;
+export type CompactionMode = (typeof compactionModes)[number];
 export type ToolPermission = "r" | "rw";
 export type JSONSchema7 = Record<string, unknown>;
 

@@ -53,6 +53,7 @@ export type {
   ToolListReadyPayload,
   ToolPermission,
 } from "./event.ts";
+export { approvalDecisions, compactionModes } from "./event.ts";
 export type { MarkerTag } from "./marker/grammar.ts";
 export { escapeMarkers, markerTags, unescapeMarkers } from "./marker/grammar.ts";
 export { readSteering, steeringText } from "./marker/steering.ts";
@@ -60,6 +61,7 @@ export { contextSummaryText, extractSummary, readContextSummary } from "./marker
 export type { TurnEntry, TurnTag } from "./marker/turn.ts";
 export { turnBlock, turnBlockBody } from "./marker/turn.ts";
 export {
+  isCompleted,
   isCompleteModelMessage,
   isEventMessage,
   isModelMessage,
@@ -69,6 +71,7 @@ export {
   unreachable,
 } from "./match.ts";
 export type { OmniMessage, OmniPayload, SessionMetaPayload, StopReason, ThinkingLevelName } from "./message.ts";
+export { stopReasons, thinkingLevels } from "./message.ts";
 export type {
   CompleteModelPayload,
   Fidelity,

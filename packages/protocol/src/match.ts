@@ -1,6 +1,6 @@
 /** Guards that narrow, and the end of an exhaustive `switch`. */
 import type { EventPayload } from "./event.ts";
-import type { OmniMessage, OmniPayload, SessionMetaPayload } from "./message.ts";
+import type { OmniMessage, OmniPayload, SessionMetaPayload, StopReason } from "./message.ts";
 import type { CompleteModelPayload, ModelPayload, PartialPayload } from "./model.ts";
 
 export function isSessionMeta(message: OmniMessage): message is OmniMessage<SessionMetaPayload> {
@@ -22,6 +22,11 @@ export function isPartial(message: OmniMessage): message is OmniMessage<PartialP
 
 export function isCompleteModelMessage(message: OmniMessage): message is OmniMessage<CompleteModelPayload> {
   return message.type === "model_msg" && !message.payload.type.startsWith("partial_");
+}
+
+/** Whether it came to its good end, which is said by saying nothing. */
+export function isCompleted(payload: { readonly stop_reason?: StopReason | undefined }): boolean {
+  return payload.stop_reason === undefined || payload.stop_reason === "completed";
 }
 
 type PayloadType = NonNullable<OmniPayload["type"]>;

@@ -3,9 +3,14 @@ import type { EventPayload } from "./event.ts";
 import type { ModelPayload } from "./model.ts";
 
 /** How a request, or a segment of one, ended. On a complete message, absence means `completed`. */
-export type StopReason = "completed" | "failed" | "aborted" | "timeout" | "malformed" | "auth";
+export const stopReasons = ["completed", "failed", "aborted", "timeout", "malformed", "auth"] as const;
 
-export type ThinkingLevelName = "none" | "low" | "medium" | "high" | "xhigh" | "max";
+export type StopReason = (typeof stopReasons)[number];
+
+/** From no thinking at all to the most that a model can do. */
+export const thinkingLevels = ["none", "low", "medium", "high", "xhigh", "max"] as const;
+
+export type ThinkingLevelName = (typeof thinkingLevels)[number];
 
 /** First line of each Trace file: what stays the same for the whole Session. */
 export interface SessionMetaPayload {

@@ -2,17 +2,18 @@
  * What each known payload must hold. Closed sets are those that a reader has to switch over; `sender`, `finish_reason`,
  * `source` and the like may hold words that we do not know yet.
  */
-import type { EventPayload } from "./event.ts";
+import { approvalDecisions, compactionModes, type EventPayload } from "./event.ts";
 import { arrayOf, count, type Fields, fields, object, oneOf, record, text, textOrNull, texts } from "./field.ts";
+import { stopReasons } from "./message.ts";
 import type { ModelPayload } from "./model.ts";
 
 const assistant = oneOf("assistant");
 const user = oneOf("user");
 const eitherRole = oneOf("user", "assistant");
-const stopReason = oneOf("completed", "failed", "aborted", "timeout", "malformed", "auth");
+const stopReason = oneOf(...stopReasons);
 const fragmentEvent = oneOf("start", "delta", "stop");
 const compactionReason = oneOf("context", "turns", "manual");
-const compactionMode = oneOf("summarize", "discard");
+const compactionMode = oneOf(...compactionModes);
 const settled = oneOf("completed", "failed", "aborted");
 
 /** Older writers leave out `input`, and who knows what else: `readTokenCounts` fills it in. */
@@ -64,7 +65,7 @@ const event: Record<EventPayload["type"], Fields> = {
     { status: stopReason },
     { error_message: text, attempt: count, retry_in_ms: count, finish_reason: text, finish_reason_raw: text },
   ),
-  approval_decision: fields({ decision: oneOf("allow", "deny", "forbidden"), tool_call_id: text }),
+  approval_decision: fields({ decision: oneOf(...approvalDecisions), tool_call_id: text }),
   token_usage: fields({ session: tokenCounts, request: tokenCounts }),
   compaction_begin: fields({ reason: compactionReason, mode: compactionMode, context: count, turns: count }),
   compaction_end: fields(

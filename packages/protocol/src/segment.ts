@@ -54,9 +54,8 @@ export type SegmentBuilders = Pick<
 export function completeMessage(
   segment: Readonly<Segment>,
   build: SegmentBuilders,
-  reason: StopReason | undefined,
+  stopReason: StopReason | undefined,
 ): OmniMessage {
-  const stopReason = stated(reason);
   switch (segment.kind) {
     case "text":
       return inOrigin(build.assistantText(segment.text, { stopReason }), segment);
@@ -90,9 +89,9 @@ export function deltaFragment(
 export function stopFragment(
   segment: Readonly<Segment>,
   build: SegmentBuilders,
-  reason: StopReason | undefined,
+  stopReason: StopReason | undefined,
 ): OmniMessage {
-  return fragment(segment, build, { eventType: "stop", text: "", images: [], stopReason: stated(reason) });
+  return fragment(segment, build, { eventType: "stop", text: "", images: [], stopReason });
 }
 
 /** What the segment holds, whatever its kind calls it. */
@@ -138,11 +137,6 @@ function fragment(segment: Readonly<Segment>, build: SegmentBuilders, content: F
     default:
       return unreachable(segment);
   }
-}
-
-/** `completed` is said by saying nothing. */
-function stated(reason: StopReason | undefined): StopReason | undefined {
-  return reason === "completed" ? undefined : reason;
 }
 
 function inOrigin(message: OmniMessage, segment: Readonly<Segment>): OmniMessage {

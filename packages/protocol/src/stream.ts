@@ -1,14 +1,5 @@
 /** Folds a stream with fragments into complete messages. */
-import {
-  assistantText,
-  partialText,
-  partialThinking,
-  partialToolCall,
-  partialToolCallOutput,
-  thinking,
-  toolCall,
-  toolCallOutput,
-} from "./build.ts";
+import { wallClock } from "./build.ts";
 import { isPartial } from "./match.ts";
 import type { OmniMessage, StopReason } from "./message.ts";
 import { type OpenSegment, OpenSegments } from "./open-segments.ts";
@@ -20,17 +11,6 @@ import {
   startFragment,
   stopFragment,
 } from "./segment.ts";
-
-const wallClock: SegmentBuilders = {
-  assistantText,
-  thinking,
-  toolCall,
-  toolCallOutput,
-  partialText,
-  partialThinking,
-  partialToolCall,
-  partialToolCallOutput,
-};
 
 export class PartialAggregator {
   readonly #segments = new OpenSegments();

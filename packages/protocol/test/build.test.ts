@@ -218,3 +218,18 @@ describe("token counts", () => {
     expect(emptyTokenCounts()).not.toBe(emptyTokenCounts());
   });
 });
+
+test("`completed` is left unsaid by every builder of a message that can end", () => {
+  const stopReason = "completed";
+  const said = [
+    at.assistantText("a", { stopReason }),
+    at.thinking("a", { stopReason }),
+    at.toolCall({ name: "n", arguments: "{}", toolCallId: "c", stopReason }),
+    at.toolCallOutput({ output: "o", toolCallId: "c", stopReason }),
+    at.partialText("stop", "", stopReason),
+    at.partialThinking("stop", "", stopReason),
+    at.partialToolCall({ eventType: "stop", name: "n", toolCallId: "c", stopReason }),
+    at.partialToolCallOutput({ eventType: "stop", toolCallId: "c", stopReason }),
+  ];
+  for (const { payload } of said) expect(payload).not.toHaveProperty("stop_reason");
+});

@@ -2,6 +2,7 @@ import { describe, expect, expectTypeOf, test } from "vitest";
 import {
   type CompleteModelPayload,
   type EventPayload,
+  isCompleted,
   isCompleteModelMessage,
   isEventMessage,
   isModelMessage,
@@ -12,6 +13,7 @@ import {
   type OmniMessage,
   type PartialPayload,
   type SessionMetaPayload,
+  stopReasons,
   type ToolCallPayload,
   unreachable,
 } from "../src/index.ts";
@@ -65,6 +67,12 @@ describe("guards", () => {
     // @ts-expect-error an event's payload in a model message
     const wrong: OmniMessage = { timestamp: "", type: "model_msg", payload: { type: "request_begin" } };
     expect(wrong).toBeDefined();
+  });
+
+  test("isCompleted is true of the word and of silence", () => {
+    const reasons = [undefined, ...stopReasons];
+    expect(reasons.filter((reason) => isCompleted({ stop_reason: reason }))).toEqual([undefined, "completed"]);
+    expect(isCompleted(at.assistantText("a").payload)).toBe(true);
   });
 
   test("unreachable names the value that nobody handled", () => {

@@ -2,7 +2,8 @@
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { type OmniMessage, parseOmniMessage, sessionMeta, userText } from "@coxswain/protocol";
-import { type ApprovalMode, approvalMode, type Decide, type ToolPermissions } from "../approval.ts";
+import type { ApproveFn, Session } from "@coxswain/core";
+import { type ApprovalMode, approvalMode, type ToolPermissions } from "../approval.ts";
 import { askAtTerminal } from "../ask-at-terminal.ts";
 import { summaryLines } from "../demo/summary.ts";
 import { differences, tally } from "../demo/tally.ts";
@@ -46,7 +47,7 @@ async function runDemo(terminal: Terminal, flags: DemoFlags): Promise<number> {
     view: new TextView(screen),
     screen,
     signal,
-    decider: (permissions) => decideInDemo(terminal, mode, permissions),
+    decider: (permissions) => decideInDemo({ terminal, session, mode, permissions }),
     onMessage: (message) => seen.push(message),
   });
   const durationMs = performance.now() - startedAtMs;
@@ -70,9 +71,21 @@ async function runDemo(terminal: Terminal, flags: DemoFlags): Promise<number> {
 }
 
 /** What only reads is allowed without a question. */
-function decideInDemo(terminal: Terminal, mode: ApprovalMode | undefined, permissions: ToolPermissions): Decide {
+function decideInDemo(options: {
+  terminal: Terminal;
+  session: Session;
+  mode: ApprovalMode | undefined;
+  permissions: ToolPermissions;
+}): ApproveFn {
+  const { terminal, session, mode, permissions } = options;
   const { screen, stdin, lifetime } = terminal;
-  const asking = askAtTerminal({ screen, stdin, signal: lifetime.signal, interrupt: () => lifetime.interrupt() });
+  const asking = askAtTerminal({
+    screen,
+    stdin,
+    signal: lifetime.signal,
+    interrupt: () => lifetime.interrupt(),
+    preview: (toolCall) => session.preview(toolCall),
+  });
   return async (toolCall) => {
     if (permissions.isReadOnly(toolCall.payload.name)) return "allow";
     if (mode === "ask") return asking(toolCall);

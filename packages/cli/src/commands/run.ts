@@ -1,6 +1,7 @@
 /** `cox run`: one Task in the current directory. */
 import { sessionMeta, type ThinkingLevelName, userText } from "@coxswain/protocol";
-import { type ApprovalMode, approvalMode, type Decide, decideBy } from "../approval.ts";
+import type { ApproveFn } from "@coxswain/core";
+import { type ApprovalMode, approvalMode, decideBy } from "../approval.ts";
 import { askAtTerminal } from "../ask-at-terminal.ts";
 import { CliUsageError, exitCodes } from "../exit-code.ts";
 import { openSession, type SessionChoice, traceFileOf } from "../open-session.ts";
@@ -9,6 +10,7 @@ import type { StatusLines } from "../output/screen.ts";
 import { TextView } from "../output/text-view.ts";
 import { readPrompt } from "../prompt-text.ts";
 import { runTask } from "../run-task.ts";
+import { inOneLine } from "../terminal-text.ts";
 import { openTerminal, type Terminal } from "../terminal.ts";
 
 export interface RunFlags extends SessionChoice {
@@ -37,7 +39,15 @@ async function runInTerminal(terminal: Terminal, words: readonly string[], flags
   lifetime.beforeEnd(() => session.dispose());
   const view = flags.json === true ? new JsonView(stdout, screen) : new TextView(screen);
   if (flags.json === true) await view.show(sessionMeta(session.meta));
-  const ask = askAtTerminal({ screen, stdin, signal, interrupt: () => lifetime.interrupt() });
+  else if (flags.session !== undefined && prompt !== "")
+    await screen.line(screen.style.dim(`[workspace] ${inOneLine(session.meta.workspace)}`));
+  const ask = askAtTerminal({
+    screen,
+    stdin,
+    signal,
+    interrupt: () => lifetime.interrupt(),
+    preview: (toolCall) => session.preview(toolCall),
+  });
   const outcome = await runTask({
     session,
     input: prompt === "" ? [] : [userText(prompt)],
@@ -60,7 +70,7 @@ async function runInTerminal(terminal: Terminal, words: readonly string[], flags
 }
 
 /** Why everything is denied, when nobody has said that it should be. */
-function tellingOnce(screen: StatusLines, decide: Decide): Decide {
+function tellingOnce(screen: StatusLines, decide: ApproveFn): ApproveFn {
   let hasTold = false;
   return async (toolCall) => {
     if (!hasTold)

@@ -1,4 +1,6 @@
 /** The composition root: the one place that knows the concrete parts. */
+import { isAbsolute } from "node:path";
+import { UsageError } from "../engine/error.ts";
 import type {
   CompactionSettings,
   EnvironmentInterface,
@@ -61,8 +63,9 @@ export interface Agent {
   listSessions(): AsyncIterable<SessionSummary>;
 }
 
-/** @throws ConfigError when an id or the home is unusable */
+/** @throws ConfigError when an id or the home is unusable; UsageError for options that are none */
 export async function createAgent(options: AgentOptions = {}): Promise<Agent> {
+  checkOptions(options);
   const home = options.home ?? coxswainHome(process.env);
   const paths = projectPaths(home, options.projectId ?? "default_project", options.agentId ?? "default_agent");
   let orphans: Promise<unknown> | undefined;
@@ -75,6 +78,19 @@ export async function createAgent(options: AgentOptions = {}): Promise<Agent> {
     resumeSession: (sessionId) => resumeSession(setting, sessionId),
     listSessions: () => traceStoreOf(setting)?.list() ?? nothing(),
   };
+}
+
+/** What a compiler would have said. */
+function checkOptions({ tools = [], model, home }: AgentOptions): void {
+  const wrong = tools.findIndex((tool) => typeof tool?.definition?.name !== "string");
+  if (wrong !== -1) throw new UsageError(`tools[${wrong}] is no tool; make it with defineTool`);
+  const isModel = typeof model === "function" || (typeof model === "object" && typeof model.doStream === "function");
+  if (model !== undefined && !isModel) {
+    throw new UsageError("model is neither a LanguageModelV3 nor a function (context) => LLMInterface");
+  }
+  if (home !== undefined && !isAbsolute(home)) {
+    throw new UsageError(`home is ${JSON.stringify(home)}, but must be an absolute path`);
+  }
 }
 
 async function* nothing(): AsyncIterable<never> {}

@@ -11,8 +11,8 @@ import { GenerativeModel } from "../llm/generative-model.ts";
 import type { ModelSettings, ModelTimeLimits } from "../llm/model-settings.ts";
 import { createLanguageModel, knownProviders, ModelSupportError } from "../llm/providers.ts";
 
-/** An offline model of such a name is the path of a scenario. */
-const scenarioName = /\.ya?ml$/;
+/** An offline model whose name is a path, or ends as YAML does, is a scenario. */
+const scenarioName = /^\/|\.ya?ml$/;
 
 /** Any model of the AI SDK's provider interface. */
 export type LanguageModel = LanguageModelV3;

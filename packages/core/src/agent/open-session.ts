@@ -4,9 +4,9 @@ import {
   isSessionMeta,
   type NoticePayload,
   type OmniMessage,
-  readTokenCounts,
   type SessionMetaPayload,
 } from "@coxswain/protocol";
+import { ConfigError, nearestName, showValue } from "../config/config-error.ts";
 import type { ProjectPaths } from "../config/home.ts";
 import { readInstructions } from "../config/instructions.ts";
 import { loadProjectConfig, type ProjectConfig } from "../config/project-config.ts";
@@ -20,7 +20,7 @@ import { LocalEnvironment } from "../environment/local-environment.ts";
 import type { Tool } from "../environment/tool.ts";
 import { knownProviders } from "../llm/providers.ts";
 import { Session } from "../session/session.ts";
-import { systemClock } from "../system-clock.ts";
+import { systemClock } from "../shared/system-clock.ts";
 import { FileTraceStore } from "../trace/file-trace-store.ts";
 import { newSessionId } from "../trace/session-id.ts";
 import { TraceError } from "../trace/trace-error.ts";
@@ -85,19 +85,17 @@ export async function resumeSession(setting: SessionSetting, sessionId: string):
       throw new TraceError("not_found", `the Trace of ${sessionId} does not say what Session it is of`);
     }
     const { workspace, provider, model_id: modelId } = meta.payload;
-    await checkWorkspace(workspace);
+    await checkWorkspace(workspace, "bring it back to go on with this session, or begin a new one");
     const model = await openModel(setting, config, provider, modelId);
     const missing = missingRecords(messages, () => systemClock.now());
     for (const record of missing) await trace.write(record);
     const state = replayTrace([...messages, ...missing]);
-    const hasUsage = messages.some((message) => message.payload.type === "token_usage");
     const notices = warningNotices([...config.project.warnings, ...model.warnings]);
     if (tornTail) notices.push(notice("trace_torn", "the last record of this Session was cut and has been dropped"));
     if (skippedLines.length > 0) {
       notices.push(notice("trace_damaged", `unreadable lines of this Session's Trace: ${skippedLines.join(", ")}`));
     }
-    const counted =
-      hasUsage || usageBefore === undefined ? state : { ...state, sessionTokens: readTokenCounts(usageBefore) };
+    const counted = usageBefore === undefined ? state : { ...state, sessionTokens: usageBefore };
     return compose(setting, config, { sessionId, model, meta, store, trace, state: counted, notices });
   } catch (error) {
     await trace.close();
@@ -210,6 +208,7 @@ function openEnvironment(
   const { sessionId, workspaceDir } = about;
   const scratchpadDir = paths.scratchpadDir(sessionId);
   const own = options.tools ?? [];
+  checkToolNames(system, own);
   const names = new Set(own.map((tool) => tool.definition.name));
   const offered = (tool: Tool): boolean => system.tools?.includes(tool.definition.name) ?? true;
   const tools = [...builtInTools().filter((tool) => offered(tool) && !names.has(tool.definition.name)), ...own];
@@ -228,6 +227,18 @@ function openEnvironment(
     commandPolicy: project.commandDenyRules,
     secrets,
     hiddenVariables: keyVariables,
+  });
+}
+
+/** @throws ConfigError for a configured name that no tool has */
+function checkToolNames(system: SystemConfig, own: readonly Tool[]): void {
+  const known = [...builtInTools(), ...own].map((tool) => tool.definition.name);
+  const unknown = system.tools?.find((name) => !known.includes(name));
+  if (unknown === undefined) return;
+  const nearest = nearestName(unknown, known);
+  const hint = nearest === undefined ? `there are ${known.join(", ")}` : `did you mean ${nearest}?`;
+  throw new ConfigError("invalid_value", `tools holds ${showValue(unknown)}, which is no tool; ${hint}`, {
+    file: system.path,
   });
 }
 

@@ -21,14 +21,17 @@ export async function openWorkspace(given: string | undefined, paths: ProjectPat
   return path;
 }
 
-/** @throws ConfigError */
-export async function checkWorkspace(path: string): Promise<void> {
+/**
+ * @param advice What to do when there is none.
+ * @throws ConfigError
+ */
+export async function checkWorkspace(path: string, advice = "name a directory that exists"): Promise<void> {
   const found = await stat(path).catch((error: unknown) => {
     const reason =
       error instanceof Error && "code" in error && error.code !== "ENOENT" ? `: ${String(error.code)}` : "";
     throw new ConfigError(
       "invalid_value",
-      `the workspace ${showValue(path)} cannot be used${reason === "" ? ": there is no such directory" : reason}; name a directory that exists`,
+      `the workspace ${showValue(path)} cannot be used${reason === "" ? ": there is no such directory" : reason}; ${advice}`,
     );
   });
   if (found.isDirectory()) return;

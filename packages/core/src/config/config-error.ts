@@ -1,4 +1,5 @@
 /** A configuration that cannot be used, told in one line: file, line, field, value, and what would be right. */
+import { headOf } from "../shared/cut.ts";
 
 /** `usage`: what a person typed. `auth`: a key is missing. */
 export type ConfigErrorKind = "usage" | "auth";
@@ -54,7 +55,7 @@ const shownLength = 60;
 /** A value as it may stand in a message: short, quoted, on one line. */
 export function showValue(value: unknown): string {
   if (typeof value === "string") {
-    const shown = value.slice(0, shownLength).replace(/[\uD800-\uDBFF]$/, "");
+    const shown = headOf(value, shownLength);
     return shown.length < value.length ? `${JSON.stringify(shown)}…` : JSON.stringify(value);
   }
   if (Array.isArray(value)) return `a list of ${value.length}`;

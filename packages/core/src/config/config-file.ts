@@ -1,7 +1,9 @@
 /** Reads a file of ours that a person edits. */
 import { isUtf8 } from "node:buffer";
-import { constants } from "node:fs";
-import { type FileHandle, open } from "node:fs/promises";
+import type { BigIntStats } from "node:fs";
+import type { FileHandle } from "node:fs/promises";
+import { errnoOf, wordsOf } from "../shared/error-words.ts";
+import { NotRegularFileError, openRegularFile } from "../shared/regular-file.ts";
 import { ConfigError } from "./config-error.ts";
 
 const maxFileBytes = 256 * 1024;
@@ -20,27 +22,26 @@ export interface ConfigFile {
 export async function readConfigFile(path: string): Promise<ConfigFile | undefined> {
   let file: FileHandle | undefined;
   try {
-    // Opening a FIFO must not hang.
-    file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
-    return await readOpened(path, file);
+    // The file may be kept elsewhere, with a link here.
+    const opened = await openRegularFile(path, { followLink: true });
+    file = opened.handle;
+    return await readOpened(path, opened);
   } catch (error) {
     if (error instanceof ConfigError) throw error;
-    const code = error instanceof Error && "code" in error ? error.code : undefined;
-    if (code === "ENOENT") return undefined;
-    const problem = error instanceof Error ? error.message : String(error);
-    throw new ConfigError("unreadable", `cannot be read: ${problem}`, { file: path, cause: error });
+    if (errnoOf(error) === "ENOENT") return undefined;
+    const words = error instanceof NotRegularFileError ? "must be a regular file" : `cannot be read: ${wordsOf(error)}`;
+    throw new ConfigError("unreadable", words, { file: path, cause: error });
   } finally {
     await file?.close();
   }
 }
 
-async function readOpened(path: string, file: FileHandle): Promise<ConfigFile> {
-  const stats = await file.stat();
-  if (!stats.isFile()) throw new ConfigError("unreadable", "must be a regular file", { file: path });
+async function readOpened(path: string, opened: { handle: FileHandle; stats: BigIntStats }): Promise<ConfigFile> {
+  const { handle, stats } = opened;
   if (stats.size > maxFileBytes) {
     throw new ConfigError("unreadable", `has ${stats.size} bytes; at most ${maxFileBytes} are read`, { file: path });
   }
-  const bytes = await file.readFile();
+  const bytes = await handle.readFile();
   if (!isUtf8(bytes)) throw new ConfigError("syntax", "is not UTF-8 text; save it as UTF-8", { file: path });
-  return { text: bytes.toString("utf8").replace(/^\ufeff/, ""), mode: stats.mode & 0o777 };
+  return { text: bytes.toString("utf8").replace(/^\ufeff/, ""), mode: Number(stats.mode) & 0o777 };
 }

@@ -1,4 +1,5 @@
 /** Takes typed fields out of a parsed file; whatever does not fit is a `ConfigError` that names its place. */
+import { isRecord } from "../shared/json.ts";
 import { ConfigError, type ConfigErrorCode, nearestName, showValue } from "./config-error.ts";
 
 export interface ConfigSource {
@@ -33,10 +34,6 @@ export class ConfigTable {
   /** The full name of a field, for messages. */
   field(name: string): string {
     return this.#path === "" ? name : `${this.#path}.${name}`;
-  }
-
-  has(name: string): boolean {
-    return this.#get(name) !== undefined;
   }
 
   #get(name: string): unknown {
@@ -136,5 +133,5 @@ export class ConfigTable {
 }
 
 function isTable(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Date);
+  return isRecord(value) && !(value instanceof Date);
 }

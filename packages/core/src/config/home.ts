@@ -1,9 +1,9 @@
 /** Where everything of ours lies on disk. */
 import { homedir } from "node:os";
 import { isAbsolute, join, normalize } from "node:path";
-import { ensurePrivateDirectory } from "../trace/safe-files.ts";
+import { ensurePrivateDirectory } from "../shared/private-directory.ts";
 import { assertSafeSessionId } from "../trace/session-id.ts";
-import { wordsOf } from "../trace/trace-error.ts";
+import { wordsOf } from "../shared/error-words.ts";
 import { ConfigError, showValue } from "./config-error.ts";
 
 const acceptedId = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;

@@ -1,6 +1,7 @@
 /** `AGENTS.md`: what the agent's owner, and the Workspace, have to say to the model. */
-import { constants } from "node:fs";
-import { type FileHandle, lstat, open, realpath } from "node:fs/promises";
+import { type FileHandle, lstat, realpath } from "node:fs/promises";
+import { wordsOf } from "../shared/error-words.ts";
+import { NotRegularFileError, openRegularFile, readUpTo } from "../shared/regular-file.ts";
 import { join, sep } from "node:path";
 
 /** Bytes of one file that are taken. */
@@ -35,12 +36,12 @@ async function readInside(directory: string, warnings: string[]): Promise<string
       warnings.push(`${path} is not read: it leads to ${target}, outside of its directory`);
       return "";
     }
-    // The target was looked at, so it must not become a link meanwhile; a FIFO must not hang.
-    file = await open(target, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    // The target was looked at, so it must not become a link meanwhile.
+    file = (await openRegularFile(target)).handle;
     return await readBounded(path, file, warnings);
   } catch (error) {
-    if (await isThere(path))
-      warnings.push(`${path} is not read: ${error instanceof Error ? error.message : String(error)}`);
+    const reason = error instanceof NotRegularFileError ? "it is no regular file" : wordsOf(error);
+    if (await isThere(path)) warnings.push(`${path} is not read: ${reason}`);
     return "";
   } finally {
     await file?.close();
@@ -55,18 +56,8 @@ async function isThere(path: string): Promise<boolean> {
 }
 
 async function readBounded(path: string, file: FileHandle, warnings: string[]): Promise<string> {
-  if (!(await file.stat()).isFile()) {
-    warnings.push(`${path} is not read: it is no regular file`);
-    return "";
-  }
-  const bytes = Buffer.alloc(maxInstructionBytes + 1);
-  let length = 0;
-  while (length < bytes.length) {
-    const { bytesRead } = await file.read(bytes, length, bytes.length - length, length);
-    if (bytesRead === 0) break;
-    length += bytesRead;
-  }
-  if (length <= maxInstructionBytes) return bytes.toString("utf8", 0, length).trim();
+  const bytes = await readUpTo(file, maxInstructionBytes);
+  if (bytes.length <= maxInstructionBytes) return bytes.toString("utf8").trim();
   warnings.push(`${path} is longer than ${maxInstructionBytes} bytes; the rest is left out`);
   // Cutting may have left the beginning of a character.
   const text = bytes.toString("utf8", 0, maxInstructionBytes).replace(/\ufffd$/, "");

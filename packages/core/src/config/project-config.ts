@@ -3,6 +3,7 @@ import { type ModelProtocol, modelProtocols } from "../llm/model-settings.ts";
 import { ConfigError } from "./config-error.ts";
 import { type ConfigFile, readConfigFile } from "./config-file.ts";
 import { type ConfigSource, ConfigTable } from "./config-table.ts";
+import { wordsOf } from "../shared/error-words.ts";
 import { indexTomlLines, lineOfField } from "./toml-lines.ts";
 
 /** A model is always this pair. */
@@ -120,7 +121,7 @@ async function parseToml(path: string, text: string): Promise<unknown> {
 
 /** Settings that protect are never dropped in silence. */
 function assertNoSandbox(table: ConfigTable): void {
-  const sandbox = table.choice("sandbox", ["off", "workspace", "strict"]);
+  const sandbox = table.text("sandbox");
   if (sandbox === undefined || sandbox === "off") return;
   throw table.wrong("sandbox", '"off": a sandbox is not supported in this version', "unsupported");
 }
@@ -168,7 +169,7 @@ function readDenyRules(top: ConfigTable): CommandRule[] {
       return { name: table.requiredText("name"), pattern: new RegExp(pattern) };
     } catch (error) {
       if (error instanceof ConfigError) throw error;
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = wordsOf(error);
       throw table.wrong("pattern", `a regular expression (${reason.replace(/^.*: /, "").toLowerCase()})`);
     }
   });

@@ -1,5 +1,11 @@
 /** From what is configured to the one model that a Session talks to. */
-import type { KnownProvider, ModelSettings } from "../llm/model-settings.ts";
+import { readBaseUrl } from "../llm/base-url.ts";
+import {
+  type KnownProvider,
+  type ModelProtocol,
+  type ModelSettings,
+  supportedProtocols,
+} from "../llm/model-settings.ts";
 import { ConfigError, nearestName, showValue } from "./config-error.ts";
 import type { ModelEntry, ModelName, ProjectConfig } from "./project-config.ts";
 
@@ -36,6 +42,8 @@ export function resolveModel(options: ResolveModelOptions): ResolvedModel {
   const provider = ownProperty(options.knownProviders, name.provider);
   const protocol = entry?.protocol ?? provider?.protocol ?? (name.provider === offline ? "offline" : undefined);
   if (protocol === undefined) throw unknownModel(options, name, entry);
+  // Before the key: nobody should get one for nothing.
+  if (!supportedProtocols.includes(protocol)) throw unsupported(options, name, protocol);
   const warnings: string[] = [];
   const place = { file: options.projectConfig.path };
   const given = entry?.baseUrl?.trim();
@@ -48,13 +56,21 @@ export function resolveModel(options: ResolveModelOptions): ResolvedModel {
   const settings: ModelSettings = {
     ...name,
     protocol,
-    baseUrl: baseUrl?.replace(/\/+$/, ""),
+    baseUrl,
     apiKey,
     contextWindow: entry?.contextWindow ?? known?.contextWindow ?? 0,
     maxOutputTokens: entry?.maxTokens ?? known?.maxOutputTokens,
     vision: entry?.vision ?? known?.vision ?? false,
   };
   return { settings, warnings };
+}
+
+function unsupported(options: ResolveModelOptions, name: ModelName, protocol: ModelProtocol): ConfigError {
+  return new ConfigError(
+    "unsupported",
+    `the model ${shownName(name)} speaks ${showValue(protocol)}, which is not supported in this version; use a server that speaks "openai-chat", or the provider "${offline}"`,
+    { file: options.projectConfig.path },
+  );
 }
 
 function chooseModel(options: ResolveModelOptions): ModelName {
@@ -65,7 +81,7 @@ function chooseModel(options: ResolveModelOptions): ModelName {
     if (defaultModel !== undefined) return defaultModel;
     throw new ConfigError(
       "no_model",
-      `no default model; add a line such as default_model = { provider = "openai", model_id = "gpt-5" }, or use the provider "${offline}", which needs no key`,
+      `no default model; add a line such as default_model = { provider = "openai", model_id = "gpt-5" }, or choose the provider "${offline}", which needs no key (cox run --provider ${offline})`,
       { file: projectConfig.path },
     );
   }
@@ -97,7 +113,7 @@ function unknownModel(options: ResolveModelOptions, name: ModelName, entry: Mode
   if (entry !== undefined) {
     return new ConfigError(
       "missing_value",
-      `protocol of the model ${shownName(name)} is missing; it must be one of "openai-chat", "openai-responses", "anthropic", "gemini", since the provider is not a known one`,
+      `protocol of the model ${shownName(name)} is missing; it must be "openai-chat" or "offline", since the provider is not a known one`,
       place,
     );
   }
@@ -124,21 +140,9 @@ function configured(config: ProjectConfig): string {
 }
 
 function checkedBaseUrl(text: string, name: ModelName, place: { file: string }): string {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  // What a password in the address is must not be shown.
-  const shown = url !== undefined && url.password !== "" ? "an address with a password" : showValue(text);
-  const wrong = (expected: string): ConfigError =>
-    new ConfigError(
-      "invalid_value",
-      `base_url of the model ${shownName(name)} is ${shown}, but must be ${expected}`,
-      place,
-    );
-  if (url === undefined || (url.protocol !== "https:" && url.protocol !== "http:")) {
-    throw wrong("an address that begins with https:// (or http://)");
-  }
-  if (url.username !== "" || url.password !== "") throw wrong("an address without a user; put the key into api_key");
-  if (url.search !== "" || url.hash !== "") throw wrong('an address without "?" and "#"');
-  return url.href;
+  const result = readBaseUrl(text);
+  if (result.ok) return result.url;
+  throw new ConfigError("invalid_value", `base_url of the model ${shownName(name)} ${result.problem}`, place);
 }
 
 function isPlainRemote(baseUrl: string): boolean {

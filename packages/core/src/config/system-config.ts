@@ -1,5 +1,5 @@
 /** `system_config.yaml` of an agent: prompt, limits, tools, compaction. Nothing in it widens what tools may do. */
-import type { ThinkingLevelName } from "@coxswain/protocol";
+import { compactionModes, type ThinkingLevelName, thinkingLevels } from "@coxswain/protocol";
 import { engineDefaults } from "../engine/defaults.ts";
 import type { CompactionSettings } from "../engine/ports.ts";
 import type { ModelTimeLimits } from "../llm/model-settings.ts";
@@ -25,7 +25,6 @@ export interface SystemConfig {
   tools?: string[] | undefined;
 }
 
-const thinkingLevels: readonly ThinkingLevelName[] = ["none", "low", "medium", "high", "xhigh", "max"];
 /** Timers of the platform take no more. */
 const maxDelayMs = 2 ** 31 - 1;
 
@@ -42,7 +41,7 @@ export async function loadSystemConfig(path: string): Promise<SystemConfig> {
   return {
     path,
     systemPrompt: top.text("system_prompt") ?? defaultSystemPrompt,
-    maxTurns: top.count("max_turns", 1) ?? engineDefaults.maxTurns,
+    maxTurns: readMaxTurns(top),
     model: readModel(top),
     compaction: readCompaction(top),
     tools: top.texts("tools"),
@@ -51,6 +50,13 @@ export async function loadSystemConfig(path: string): Promise<SystemConfig> {
 
 function nothingIn(path: string): { values: unknown; source: ConfigSource } {
   return { values: {}, source: { file: path, lineOf: () => undefined } };
+}
+
+/** -1: no cap. */
+function readMaxTurns(top: ConfigTable): number {
+  const turns = top.count("max_turns", -1) ?? engineDefaults.maxTurns;
+  if (turns === 0) throw top.wrong("max_turns", "a whole number, 1 or more, or -1 for no cap");
+  return turns;
 }
 
 function readModel(top: ConfigTable): SystemConfig["model"] {
@@ -72,7 +78,7 @@ function readCompaction(top: ConfigTable): CompactionSettings {
   return {
     maxContextLength: table?.count("max_context_length", Number.MIN_SAFE_INTEGER) ?? 128_000,
     maxSessionTurns: table?.count("max_session_turns", Number.MIN_SAFE_INTEGER) ?? -1,
-    mode: table?.choice("mode", ["summarize", "discard"]) ?? "summarize",
+    mode: table?.choice("mode", compactionModes) ?? "summarize",
     prompt: table?.text("prompt") ?? defaultCompactionPrompt,
   };
 }

@@ -1,6 +1,7 @@
 /** Parses YAML as plain data: no tags, a bounded number of aliases, one document. */
 import type { CST, Document, LineCounter, Parser } from "yaml";
 import { ConfigError } from "./config-error.ts";
+import { wordsOf } from "../shared/error-words.ts";
 import type { ConfigSource } from "./config-table.ts";
 
 const maxAliasCount = 100;
@@ -32,7 +33,7 @@ export async function parseYaml(path: string, text: string): Promise<{ values: u
   } catch (error) {
     if (error instanceof ConfigError) throw error;
     const tooDeep = error instanceof RangeError;
-    const reason = tooDeep ? "it is nested too deeply" : error instanceof Error ? error.message : String(error);
+    const reason = tooDeep ? "it is nested too deeply" : wordsOf(error);
     throw new ConfigError("syntax", `cannot be read as YAML: ${reason}`, { file: path, cause: error });
   }
 }

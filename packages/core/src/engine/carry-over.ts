@@ -26,6 +26,8 @@ const placeholders: Record<MissingOutputReason, string> = {
 /** One attempt at a request: what the model said, and the outputs of its calls, in order of arrival. */
 export interface Attempt {
   readonly said: OmniMessage[];
+  /** Ids of its whole calls that have no output yet. */
+  readonly unanswered: Set<string>;
 }
 
 /** A call that was cut while it streamed is never asked, run, answered or sent. */

@@ -46,6 +46,7 @@ export type EngineActivity = "idle" | "running" | "compacting";
 export class ContextEngine {
   readonly #parts: EngineParts;
   #run: Run | undefined;
+  #isClosed = false;
 
   constructor(options: ContextEngineOptions) {
     const clock = options.clock ?? systemClock;
@@ -134,6 +135,12 @@ export class ContextEngine {
     return this.#parts.wait.skip();
   }
 
+  /** Interrupts what runs, and waits for its end. Nothing begins any more. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#run?.outbox.return();
+  }
+
   #open(
     activity: "running" | "compacting",
     options: RunOptions,
@@ -183,10 +190,14 @@ export class ContextEngine {
   }
 
   #checkIdle(): void {
+    if (this.#isClosed) throw new UsageError("this Session has been disposed of; resume it to go on");
     if (this.#run !== undefined) throw new SessionBusyError(this.activity);
   }
 
   #checkInput(newMessages: readonly OmniMessage[]): void {
+    if (!Array.isArray(newMessages)) {
+      throw new UsageError(`run takes an array of messages, not ${typeof newMessages}; such as [userText("…")]`);
+    }
     const wrong = newMessages.find((message) => !isUserSide(message));
     if (wrong !== undefined) {
       throw new UsageError(

@@ -10,6 +10,8 @@ export const engineDefaults = {
   /** How far the engine runs ahead of its reader. */
   readAheadMessages: 1024,
   readAheadBytes: 4 * 1024 * 1024,
+  /** So many messages of one producer, then everybody else gets a turn. */
+  messagesPerLoopTurn: 1024,
   /** How often a record is tried again without which no tool may start. */
   traceRetryMs: 1_000,
   /** The output of a call that an interrupt found unfinished. */

@@ -6,7 +6,6 @@ import {
   addTokenCounts,
   contextSummaryText,
   emptyTokenCounts,
-  extractSummary,
   isPayload,
   type OmniMessage,
   readTokenCounts,
@@ -15,15 +14,9 @@ import {
   type ToolCallPayload,
 } from "@coxswain/protocol";
 import { harnessText, isWholeCall, type MissingOutputReason, pairOutputs, processExitedReason } from "./carry-over.ts";
+import { OpenCompaction } from "./open-compaction.ts";
 import { OpenTurn } from "./open-turn.ts";
 import type { EngineState } from "./ports.ts";
-
-interface OpenCompaction {
-  summarizes: boolean;
-  inRequest: boolean;
-  /** Texts of the newest request. */
-  reply: string[];
-}
 
 /** What a Trace lacks when its process died: see `missingRecords`. */
 export interface Unfinished {
@@ -38,12 +31,15 @@ interface Context {
   carry: OmniMessage[];
   /** Of the newest committed turn; with their outputs so far. */
   calls: OmniMessage<ToolCallPayload>[];
+  unanswered: Set<string>;
   outputs: Map<string, OmniMessage<ToolCallOutputPayload>>;
   /** User-side messages that wait for their request. */
   staged: OmniMessage[];
   turn: OpenTurn | undefined;
   /** The turn is committed, its `request_end` not yet there. */
   isBetweenUsageAndEnd: boolean;
+  /** The run ended in order although something is owed: it came to its last turn. */
+  hasStopped: boolean;
   lastRequestTotal: number;
   /** Of a context that a compaction began; 0 until its first request is measured. */
   firstRequestTotal: number | undefined;
@@ -54,7 +50,9 @@ function newContext(): Context {
     history: [],
     carry: [],
     calls: [],
+    unanswered: new Set(),
     outputs: new Map(),
+    hasStopped: false,
     staged: [],
     turn: undefined,
     isBetweenUsageAndEnd: false,
@@ -148,7 +146,8 @@ export class Ledger {
       case "inline_data":
       case "image_url":
         if (payload.role === "user") this.#context.staged.push(record);
-        else this.#context.turn?.say(record);
+        else if (this.#context.turn?.isInRequest === true) this.#context.turn.say(record);
+        else this.#context.hasStopped = true;
         return;
       case "thinking":
       case "inline_thinking":
@@ -171,7 +170,7 @@ export class Ledger {
           payload.reason === processExitedReason ? processExitedReason : "interrupted",
         );
       case "compaction_begin":
-        this.#compaction = { summarizes: payload.mode === "summarize", inRequest: false, reply: [] };
+        this.#compaction = new OpenCompaction(payload.mode === "summarize");
         return;
       case "tool_list_ready":
         // Written before any input only where a compaction has begun the context.
@@ -202,10 +201,11 @@ export class Ledger {
   }
 
   unfinished(): Unfinished {
-    const { turn, calls, isBetweenUsageAndEnd } = this.#context;
-    const request = this.#compaction?.inRequest ?? (turn?.isInRequest === true || isBetweenUsageAndEnd);
+    const { turn, calls, isBetweenUsageAndEnd, hasStopped } = this.#context;
+    const request = this.#compaction?.isInRequest ?? (turn?.isInRequest === true || isBetweenUsageAndEnd);
     const compaction = this.#compaction !== undefined;
-    return { request, compaction, task: request || compaction || turn !== undefined || calls.length > 0 };
+    const task = request || compaction || turn !== undefined || (calls.length > 0 && !hasStopped);
+    return { request, compaction, task };
   }
 
   #owedBefore(reason: MissingOutputReason): OmniMessage[] {
@@ -234,6 +234,7 @@ export class Ledger {
     }
     context.staged = [];
     context.isBetweenUsageAndEnd = false;
+    context.hasStopped = false;
   }
 
   #endRequest(isCompleted: boolean, goesOn: boolean): void {
@@ -251,8 +252,9 @@ export class Ledger {
     if (turn === undefined) return;
     for (const message of turn.sent) context.history.push(message);
     context.calls = turn.said.filter(isWholeCall);
+    context.unanswered = new Set(context.calls.map((call) => call.payload.tool_call_id));
     for (const message of turn.said) {
-      if (isPayload(message, "tool_call_output")) context.outputs.set(message.payload.tool_call_id, message);
+      if (isPayload(message, "tool_call_output")) this.#answer(message);
       else if (message.payload.type !== "tool_call" || isWholeCall(message)) context.history.push(message);
     }
     context.turn = undefined;
@@ -264,11 +266,14 @@ export class Ledger {
   }
 
   #applyOutput(record: OmniMessage<ToolCallOutputPayload>): void {
-    const { turn, calls, outputs } = this.#context;
+    if (this.#context.turn?.takeOutput(record) !== true) this.#answer(record);
+  }
+
+  /** The first output of a call stands; one that comes after its placeholder was sent is too late. */
+  #answer(record: OmniMessage<ToolCallOutputPayload>): void {
+    const { unanswered, outputs } = this.#context;
     const id = record.payload.tool_call_id;
-    if (turn?.takeOutput(record) === true) return;
-    // The first output of a call stands; one that comes after its placeholder was sent is too late.
-    if (!outputs.has(id) && calls.some((call) => call.payload.tool_call_id === id)) outputs.set(id, record);
+    if (unanswered.delete(id)) outputs.set(id, record);
   }
 
   #abort(timestamp: string, reason: MissingOutputReason): void {
@@ -287,49 +292,29 @@ export class Ledger {
 
   #clearCalls(): void {
     this.#context.calls = [];
+    this.#context.unanswered = new Set();
     this.#context.outputs = new Map();
   }
 
   /** Whether the record belongs to the compaction; one that cannot says that the compaction was never closed. */
   #applyInCompaction(record: OmniMessage, compaction: OpenCompaction): boolean {
-    const payload = record.payload;
-    switch (payload.type) {
-      case "request_begin":
-        compaction.inRequest = true;
-        compaction.reply = [];
-        return true;
-      case "request_end":
-        compaction.inRequest = false;
-        return true;
-      case "token_usage":
-        this.#sessionTokens = readTokenCounts(payload.session);
-        return true;
-      case "compaction_end":
-        this.#compaction = undefined;
-        if (payload.status === "completed") this.#completeCompaction(compaction, record.timestamp);
-        return true;
-      case "text":
-        if (payload.role === "user" && payload.sender !== "harness") break;
-        if (payload.role === "assistant") compaction.reply.push(payload.text);
-        return true;
-      case "thinking":
-      case "inline_thinking":
-      case "tool_call":
-      case "notice":
-        return true;
-      default:
-        break;
+    const { payload } = record;
+    if (payload.type === "token_usage") {
+      this.#sessionTokens = readTokenCounts(payload.session);
+      return true;
     }
+    if (payload.type !== "compaction_end" && compaction.take(record)) return true;
     this.#compaction = undefined;
-    return false;
+    if (payload.type !== "compaction_end") return false;
+    if (payload.status === "completed") this.#completeCompaction(compaction.summary, record.timestamp);
+    return true;
   }
 
-  #completeCompaction({ summarizes, reply }: OpenCompaction, timestamp: string): void {
-    const summary = summarizes ? extractSummary(reply.join("\n\n")) : undefined;
+  #completeCompaction(summary: string | undefined, timestamp: string): void {
     // A turn that the provider refused for its size was never answered: what the person asked is still owed.
     const refused = this.#context.turn?.input.filter((message) => !isPayload(message, "tool_call_output")) ?? [];
     this.#pendingSummary = summary === undefined ? undefined : harnessText(contextSummaryText(summary), timestamp);
-    this.#context = { ...newContext(), carry: refused, staged: this.#context.staged };
+    this.#context = { ...newContext(), carry: refused };
     this.#sessionTurns = 0;
     this.#fromCompaction = true;
   }

@@ -1,5 +1,5 @@
 /** A turn between its first `request_begin` and its commit: the ledger's memory of it. */
-import { isPayload, type OmniMessage, type ToolCallOutputPayload } from "@coxswain/protocol";
+import type { OmniMessage, ToolCallOutputPayload } from "@coxswain/protocol";
 import { abortedTurn, type Attempt, isWholeCall, retriedTurn } from "./carry-over.ts";
 
 export class OpenTurn {
@@ -8,7 +8,7 @@ export class OpenTurn {
   /** What the newest attempt sent. */
   sent: OmniMessage[];
   readonly #failed: Attempt[] = [];
-  #attempt: Attempt | undefined = { said: [] };
+  #attempt: Attempt | undefined = newAttempt();
   #goesOn = false;
 
   constructor(input: OmniMessage[]) {
@@ -32,12 +32,13 @@ export class OpenTurn {
 
   say(message: OmniMessage): void {
     this.#attempt?.said.push(message);
+    if (isWholeCall(message)) this.#attempt?.unanswered.add(message.payload.tool_call_id);
   }
 
   retry(steering: readonly OmniMessage[], timestamp: string): void {
     this.sent = [...this.input, ...retriedTurn(this.#failed, timestamp), ...steering];
     this.input = [...this.input, ...steering];
-    this.#attempt = { said: [] };
+    this.#attempt = newAttempt();
   }
 
   /** @param goesOn Another attempt was announced. */
@@ -49,7 +50,7 @@ export class OpenTurn {
 
   /** Whether it is the output of a call of this turn. */
   takeOutput(record: OmniMessage<ToolCallOutputPayload>): boolean {
-    const attempt = this.#attempts.findLast((candidate) => awaits(candidate, record.payload.tool_call_id));
+    const attempt = this.#attempts.findLast(({ unanswered }) => unanswered.delete(record.payload.tool_call_id));
     attempt?.said.push(record);
     return attempt !== undefined;
   }
@@ -64,11 +65,6 @@ export class OpenTurn {
   }
 }
 
-function awaits(attempt: Attempt, toolCallId: string): boolean {
-  let isCalled = false;
-  for (const message of attempt.said) {
-    if (isPayload(message, "tool_call") && message.payload.tool_call_id === toolCallId) isCalled = isWholeCall(message);
-    if (isPayload(message, "tool_call_output") && message.payload.tool_call_id === toolCallId) return false;
-  }
-  return isCalled;
+function newAttempt(): Attempt {
+  return { said: [], unanswered: new Set() };
 }

@@ -138,6 +138,8 @@ export interface TraceStore {
   /** @param options.context 1-based index of a model context. Default `newest`. */
   read(sessionId: string, options?: { context?: number | "newest" }): Promise<TraceContents>;
   list(): AsyncIterable<SessionSummary>;
+  /** Indices of a Session's contexts, oldest first. Without it, contexts are read from 1 on until one is missing. */
+  contexts?(sessionId: string): Promise<number[]>;
 }
 
 /** Every wait and every timestamp. */

@@ -96,6 +96,12 @@ export class Recorder {
     return this.record(message);
   }
 
+  /** Resolves once they are written and shown. */
+  async takeAll(messages: readonly OmniMessage[]): Promise<void> {
+    for (const message of messages) void this.take(message);
+    await this.idle();
+  }
+
   /** The Trace is slower than whoever hands over records: wait for `idle`. */
   get isBehind(): boolean {
     return this.#pending.length > maxWaiting;

@@ -5,6 +5,7 @@ import { withRequest } from "./ledger.ts";
 import type { LLMOutcome } from "./ports.ts";
 import { endDetails, judge, type RetryLimits, type Tries, type Verdict } from "./retry.ts";
 import { engineDefaults } from "./defaults.ts";
+import { eventLoopTurn } from "./event-loop.ts";
 import { type OpenRequest, record, type Run } from "./run.ts";
 import type { Call } from "./turn.ts";
 
@@ -60,7 +61,7 @@ export async function closeModelSegments(run: Run, status: StopReason): Promise<
   const { recorder, build } = run.parts;
   if (recorder.segments.size === 0) return;
   const which = (segment: OpenSegment): boolean => segment.kind !== "tool_output" && segment.origin === undefined;
-  for (const message of recorder.segments.close(status, build, { which })) await recorder.take(message);
+  await recorder.takeAll(recorder.segments.close(status, build, { which }));
 }
 
 class ModelReader implements OpenRequest {
@@ -102,7 +103,7 @@ class ModelReader implements OpenRequest {
       signal: interruption.signal,
       thinkingLevel: this.#request.purpose === "turn" ? thinkingLevel : undefined,
     });
-    for (;;) {
+    for (let taken = 1; ; taken += 1) {
       const result = await stream.next();
       if (this.#isAbandoned) return aborted;
       if (result.done === true) return result.value;
@@ -123,6 +124,8 @@ class ModelReader implements OpenRequest {
         return aborted;
       }
       if (outbox.isFull) await outbox.room();
+      // A model that always has more at once would keep every signal and timer waiting.
+      if (taken % engineDefaults.messagesPerLoopTurn === 0) await eventLoopTurn();
     }
   }
 

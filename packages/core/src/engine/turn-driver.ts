@@ -6,6 +6,8 @@ import {
   type OpenSegment,
   type ToolCallOutputPayload,
 } from "@coxswain/protocol";
+import { engineDefaults } from "./defaults.ts";
+import { eventLoopTurn } from "./event-loop.ts";
 import type { Interruption } from "./interruption.ts";
 import type { ApproveFn, EnvironmentInterface } from "./ports.ts";
 import type { Recorder } from "./recorder.ts";
@@ -131,7 +133,8 @@ export class TurnDriver {
   async #run(call: Call): Promise<OmniMessage<ToolCallOutputPayload> | undefined> {
     const { environment, approve, interruption, recorder } = this.#options;
     const stream = environment.executeTool({ toolCall: call, signal: interruption.signal, approve });
-    for (;;) {
+    for (let taken = 1; ; taken += 1) {
+      if (taken % engineDefaults.messagesPerLoopTurn === 0) await eventLoopTurn();
       const result = await stream.next();
       if (interruption.fired || result.done === true) return undefined;
       const message = result.value;

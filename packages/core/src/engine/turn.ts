@@ -2,7 +2,7 @@
  * The calls of one attempt, as a pure state machine: asked one at a time in call order, run as soon as allowed, settled
  * when the stream has ended and nothing is open. It starts nothing itself; it says what to start.
  */
-import type { OmniMessage, ToolCallPayload } from "@coxswain/protocol";
+import type { ApprovalDecision, OmniMessage, ToolCallPayload } from "@coxswain/protocol";
 
 export type Call = OmniMessage<ToolCallPayload>;
 
@@ -16,6 +16,11 @@ interface Slot {
 
 export interface Turn {
   readonly slots: readonly Slot[];
+  /** Index of the first slot that was not asked about yet: slots are asked in order. */
+  readonly nextToAsk: number;
+  readonly isAsking: boolean;
+  /** Slots that are neither done nor withdrawn. */
+  readonly open: number;
   /** No further call comes. */
   readonly hasEnded: boolean;
   readonly isSettled: boolean;
@@ -23,7 +28,7 @@ export interface Turn {
 
 export type TurnInput =
   | { at: "call"; call: Call }
-  | { at: "decided"; slot: number; decision: "allow" | "deny" | "forbidden" }
+  | { at: "decided"; slot: number; decision: ApprovalDecision }
   /** Its one output is in. */
   | { at: "closed"; slot: number }
   | { at: "stream-end" }
@@ -36,43 +41,51 @@ export type TurnEffect =
   | { do: "refuse"; slot: number; call: Call; decision: "deny" | "forbidden" }
   | { do: "settle" };
 
-export const newTurn: Turn = { slots: [], hasEnded: false, isSettled: false };
+export const newTurn: Turn = {
+  slots: [],
+  nextToAsk: 0,
+  isAsking: false,
+  open: 0,
+  hasEnded: false,
+  isSettled: false,
+};
 
 export function step(turn: Turn, input: TurnInput): [Turn, TurnEffect[]] {
   switch (input.at) {
     case "call":
-      return plan({ ...turn, slots: [...turn.slots, { call: input.call, state: "waiting" }] });
+      return plan({ ...turn, slots: [...turn.slots, { call: input.call, state: "waiting" }], open: turn.open + 1 });
     case "decided": {
-      const slot = turn.slots[input.slot];
+      const { slot, decision } = input;
+      const decided = turn.slots[slot];
       // An answer to a question that was withdrawn, or a second answer.
-      if (slot?.state !== "asking") return [turn, []];
-      const { call } = slot;
-      return input.decision === "allow"
-        ? plan(put(turn, input.slot, "running"), [{ do: "execute", slot: input.slot, call }])
-        : plan(put(turn, input.slot, "refusing"), [{ do: "refuse", slot: input.slot, call, decision: input.decision }]);
+      if (decided?.state !== "asking") return [turn, []];
+      const { call } = decided;
+      return decision === "allow"
+        ? plan({ ...put(turn, slot, "running"), isAsking: false }, { do: "execute", slot, call })
+        : plan({ ...put(turn, slot, "refusing"), isAsking: false }, { do: "refuse", slot, call, decision });
     }
     case "closed": {
       const state = turn.slots[input.slot]?.state;
-      return state === "running" || state === "refusing" ? plan(put(turn, input.slot, "done")) : [turn, []];
+      if (state !== "running" && state !== "refusing") return [turn, []];
+      return plan({ ...put(turn, input.slot, "done"), open: turn.open - 1 });
     }
     case "stream-end":
       return plan({ ...turn, hasEnded: true });
     case "withdraw":
-      return plan({
-        ...turn,
-        slots: turn.slots.map((slot) => (isUndecided(slot) ? { ...slot, state: "withdrawn" } : slot)),
-      });
+      return plan(withdraw(turn));
     default:
       return input satisfies never;
   }
 }
 
-function isUndecided(slot: Slot): boolean {
-  return slot.state === "waiting" || slot.state === "asking";
-}
-
-function isTerminal(slot: Slot): boolean {
-  return slot.state === "done" || slot.state === "withdrawn";
+function withdraw(turn: Turn): Turn {
+  let open = turn.open;
+  const slots = turn.slots.map((slot): Slot => {
+    if (slot.state !== "waiting" && slot.state !== "asking") return slot;
+    open -= 1;
+    return { ...slot, state: "withdrawn" };
+  });
+  return { ...turn, slots, open, isAsking: false, nextToAsk: slots.length };
 }
 
 function put(turn: Turn, index: number, state: SlotState): Turn {
@@ -82,16 +95,15 @@ function put(turn: Turn, index: number, state: SlotState): Turn {
   return { ...turn, slots };
 }
 
-/** The one place that decides what starts next. */
-function plan(turn: Turn, effects: TurnEffect[] = []): [Turn, TurnEffect[]] {
-  if (!turn.slots.some((slot) => slot.state === "asking")) {
-    const next = turn.slots.findIndex((slot) => slot.state === "waiting");
-    const slot = turn.slots[next];
-    if (slot !== undefined) {
-      return [put(turn, next, "asking"), [...effects, { do: "ask", slot: next, call: slot.call }]];
-    }
+/** The one place that decides what starts next. Its cost does not depend on how many calls there are. */
+function plan(turn: Turn, ...effects: TurnEffect[]): [Turn, TurnEffect[]] {
+  const next = turn.slots[turn.nextToAsk];
+  if (!turn.isAsking && next !== undefined) {
+    const slot = turn.nextToAsk;
+    const asking = { ...put(turn, slot, "asking"), isAsking: true, nextToAsk: slot + 1 };
+    return [asking, [...effects, { do: "ask", slot, call: next.call }]];
   }
-  if (turn.hasEnded && !turn.isSettled && turn.slots.every(isTerminal)) {
+  if (turn.hasEnded && !turn.isSettled && turn.open === 0) {
     return [{ ...turn, isSettled: true }, [...effects, { do: "settle" }]];
   }
   return [turn, effects];

@@ -1,6 +1,6 @@
 /** The output of one call while it grows: a bounded live view, and a bounded text for the model. */
 import type { Builders, OmniMessage, StopReason } from "@coxswain/protocol";
-import { headOf } from "./text/cut.ts";
+import { headOf } from "../shared/cut.ts";
 import { LineRewriter } from "./text/line-rewriter.ts";
 import { LiveView } from "./text/live-view.ts";
 import { OutputStore } from "./text/output-store.ts";
@@ -69,7 +69,7 @@ export class CallOutput {
       output: [body, ...notes].join("\n"),
       toolCallId,
       images: end.images,
-      stopReason: end.stopReason === "completed" ? undefined : end.stopReason,
+      stopReason: end.stopReason,
     });
   }
 
@@ -91,7 +91,6 @@ export class CallOutput {
 
   #fragment(eventType: "start" | "delta" | "stop", output: string, stopReason?: StopReason): OmniMessage {
     const { build, toolCallId } = this.#options;
-    const reason = stopReason === "completed" ? undefined : stopReason;
-    return build.partialToolCallOutput({ eventType, toolCallId, output, stopReason: reason });
+    return build.partialToolCallOutput({ eventType, toolCallId, output, stopReason });
   }
 }

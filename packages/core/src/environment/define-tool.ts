@@ -1,7 +1,6 @@
 import type { JSONSchema7, ToolPermission } from "@coxswain/protocol";
 import type { Preview } from "../engine/ports.ts";
-import type { ExecuteReturn, Tool, ToolContext, ToolResult } from "./tool.ts";
-import { readDelta, readToolResult } from "./tool-result.ts";
+import type { Tool, ToolContext } from "./tool.ts";
 import { readToolSchema, type StandardSchema } from "./tool-schema.ts";
 
 export interface ToolSpecification<Parameters, Args> {
@@ -56,7 +55,7 @@ export function defineTool<Args>(specification: ToolSpecification<unknown, Args>
     timeoutMs,
     maxOutputLength,
     validate: (args) => schema.validate(args),
-    execute: (args, context) => asExecuteReturn(specification.execute(args as Args, context)),
+    execute: (args, context) => specification.execute(args as Args, context),
   };
   if (specification.preview !== undefined) {
     tool.preview = async (args, context) => specification.preview?.(args as Args, context);
@@ -67,34 +66,4 @@ export function defineTool<Args>(specification: ToolSpecification<unknown, Args>
 function checkPositive(tool: string, field: string, value: number | undefined): void {
   if (value === undefined || value > 0) return;
   throw new TypeError(`Tool "${tool}": \`${field}\` must be more than 0, not ${String(value)}.`);
-}
-
-function asExecuteReturn(returned: unknown): ExecuteReturn {
-  if (isAsyncGenerator(returned)) return readDeltas(returned);
-  if (isPromiseLike(returned)) return readPromise(returned);
-  return readToolResult(returned);
-}
-
-async function* readDeltas(generator: AsyncGenerator<unknown, unknown>): AsyncGenerator<string, ToolResult> {
-  try {
-    for (;;) {
-      const step = await generator.next();
-      if (step.done === true) return readToolResult(step.value);
-      yield readDelta(step.value);
-    }
-  } finally {
-    await generator.return(undefined);
-  }
-}
-
-async function readPromise(promise: PromiseLike<unknown>): Promise<ToolResult> {
-  return readToolResult(await promise);
-}
-
-function isAsyncGenerator(value: unknown): value is AsyncGenerator<unknown, unknown> {
-  return typeof value === "object" && value !== null && Symbol.asyncIterator in value && "next" in value;
-}
-
-function isPromiseLike(value: unknown): value is PromiseLike<unknown> {
-  return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
 }

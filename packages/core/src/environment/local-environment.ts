@@ -6,11 +6,12 @@ import { CallOutput } from "./call-output.ts";
 import { CallStop } from "./call-stop.ts";
 import { CommandRegistry } from "./command/command-registry.ts";
 import { commandVariables } from "./command/command-variables.ts";
+import { environmentDefaults } from "./defaults.ts";
 import { CommandPolicy, type CommandRule } from "./command-policy.ts";
 import { FileGuard } from "./files/file-guard.ts";
 import { KeyedLock } from "./files/keyed-lock.ts";
 import { ReadLedger } from "./files/read-ledger.ts";
-import { systemClock } from "../system-clock.ts";
+import { systemClock } from "../shared/system-clock.ts";
 import { gateText } from "./text/text-gate.ts";
 import type { Tool, ToolContext } from "./tool.ts";
 import { badArguments, parseArguments, unknownTool } from "./tool-arguments.ts";
@@ -94,7 +95,7 @@ export class LocalEnvironment implements EnvironmentInterface {
   executeTool(request: ExecuteToolRequest): AsyncGenerator<OmniMessage> {
     const call = request.toolCall.payload;
     const tool = this.#tools.get(call.name);
-    const timeoutMs = tool?.timeoutMs ?? this.#options.timeoutMs ?? 120_000;
+    const timeoutMs = tool?.timeoutMs ?? this.#options.timeoutMs ?? environmentDefaults.timeoutMs;
     const output = this.#output(call.tool_call_id, tool);
     return runTool({
       output,
@@ -179,7 +180,7 @@ export class LocalEnvironment implements EnvironmentInterface {
     return new CallOutput({
       build: this.#build,
       toolCallId,
-      limit: tool?.maxOutputLength ?? this.#options.maxOutputLength ?? 16_000,
+      limit: tool?.maxOutputLength ?? this.#options.maxOutputLength ?? environmentDefaults.maxOutputLength,
       scratchpadDir: resolve(this.#options.scratchpadDir),
       secrets: this.#secrets,
     });

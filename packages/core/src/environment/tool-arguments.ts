@@ -1,6 +1,8 @@
 /** The arguments of a call as the model wrote them, and the words for what is wrong with them. */
 import type { JSONSchema7 } from "@coxswain/protocol";
-import { headOf } from "./text/cut.ts";
+import { headOf, shortened } from "../shared/cut.ts";
+import { wordsOf } from "../shared/error-words.ts";
+import { isRecord } from "../shared/json.ts";
 import type { Tool } from "./tool.ts";
 
 type ParsedArguments = { ok: true; value: Record<string, unknown> } | { ok: false; message: string };
@@ -14,18 +16,20 @@ export function parseArguments(text: string): ParsedArguments {
   try {
     value = JSON.parse(text);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    return { ok: false, message: `The arguments are not valid JSON: ${reason}. They were: ${quoted(text)}` };
+    const reason = wordsOf(error);
+    return {
+      ok: false,
+      message: `The arguments are not valid JSON: ${reason}. They were: ${shortened(text, quotedLength)}`,
+    };
   }
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+  if (!isRecord(value)) {
     const kind = value === null ? "null" : Array.isArray(value) ? "an array" : `a ${typeof value}`;
-    return { ok: false, message: `The arguments must be one JSON object, not ${kind}. They were: ${quoted(text)}` };
+    return {
+      ok: false,
+      message: `The arguments must be one JSON object, not ${kind}. They were: ${shortened(text, quotedLength)}`,
+    };
   }
-  return { ok: true, value: value as Record<string, unknown> };
-}
-
-function quoted(text: string): string {
-  return text.length <= quotedLength ? text : `${headOf(text, quotedLength)}…`;
+  return { ok: true, value };
 }
 
 export function unknownTool(name: string, tools: Iterable<string>): string {
@@ -42,11 +46,11 @@ export function badArguments(tool: Tool, message: string): string {
 
 function expected(name: string, schema: JSONSchema7): string {
   const properties = schema.properties;
-  const entries = typeof properties === "object" && properties !== null ? Object.entries(properties) : [];
+  const entries = isRecord(properties) ? Object.entries(properties) : [];
   if (entries.length === 0) return `${name} takes no arguments: send {}.`;
   const required = new Set(Array.isArray(schema.required) ? schema.required : []);
   const fields = entries.map(([field, property]) => {
-    const type: unknown = typeof property === "object" && property !== null ? Reflect.get(property, "type") : undefined;
+    const type: unknown = isRecord(property) ? property.type : undefined;
     const words = [typeof type === "string" ? type : "", required.has(field) ? "required" : "optional"];
     return `${field} (${words.filter((word) => word !== "").join(", ")})`;
   });

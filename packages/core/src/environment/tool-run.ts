@@ -1,8 +1,9 @@
 /** One call of one tool, framed: its fragments, then exactly one complete output, whatever the tool does. */
 import type { OmniMessage, StopReason } from "@coxswain/protocol";
+import { engineDefaults } from "../engine/defaults.ts";
 import type { CallOutput } from "./call-output.ts";
 import type { CallStop } from "./call-stop.ts";
-import type { ExecuteReturn, ToolResult } from "./tool.ts";
+import type { ToolResult } from "./tool.ts";
 import { ToolError } from "./tool-error.ts";
 import { readDelta, readToolResult } from "./tool-result.ts";
 
@@ -11,7 +12,7 @@ export interface ToolRun {
   timeoutMs: number;
   open: () => CallStop;
   /** Checks the arguments and starts the tool; a string says why it was not started. */
-  start: (stop: CallStop) => Promise<{ returned: ExecuteReturn } | string>;
+  start: (stop: CallStop) => Promise<{ returned: unknown } | string>;
   /** Called once, also when the reader leaves early. */
   close: (stop: CallStop) => void;
 }
@@ -27,7 +28,7 @@ const deltasPerTurn = 64;
 
 /** Of a tool that streams: its result is known when its generator ends. */
 interface Streaming {
-  generator: AsyncGenerator<string, unknown>;
+  generator: AsyncGenerator<unknown, unknown>;
 }
 
 export async function* runTool(run: ToolRun): AsyncGenerator<OmniMessage> {
@@ -74,12 +75,12 @@ async function begun(run: ToolRun, stop: CallStop): Promise<RunEnd | Streaming> 
 async function* readGenerator(
   { output }: ToolRun,
   stop: CallStop,
-  generator: AsyncGenerator<string, unknown>,
+  generator: AsyncGenerator<unknown, unknown>,
 ): AsyncGenerator<OmniMessage, ToolResult> {
   let ended = false;
   try {
     for (let count = 1; ; count++) {
-      const step = await stop.settled(generator.next());
+      const step = await stop.settled(Promise.resolve(generator.next()));
       if (step === undefined) return nothing.result;
       if (step.value.done === true) {
         ended = true;
@@ -94,12 +95,13 @@ async function* readGenerator(
 }
 
 /** A generator that does not answer cannot be waited for, and what it says later concerns nobody. */
-function abandon(generator: AsyncGenerator<string, unknown>): void {
-  generator.return(undefined).catch(() => undefined);
+function abandon(generator: AsyncGenerator<unknown, unknown>): void {
+  const left = async (): Promise<unknown> => generator.return(undefined);
+  left().catch(() => undefined);
 }
 
-function isGenerator(value: ExecuteReturn): value is AsyncGenerator<string, ToolResult | string | undefined | void> {
-  return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
+function isGenerator(value: unknown): value is AsyncGenerator<unknown, unknown> {
+  return typeof value === "object" && value !== null && Symbol.asyncIterator in value && "next" in value;
 }
 
 function stopReasonOf(stop: CallStop, end: RunEnd): StopReason {
@@ -108,7 +110,7 @@ function stopReasonOf(stop: CallStop, end: RunEnd): StopReason {
 }
 
 function stopNote(stop: CallStop, timeoutMs: number): string {
-  if (stop.cause === "interrupt") return "[interrupted: tool aborted by user]";
+  if (stop.cause === "interrupt") return engineDefaults.interruptedPlaceholder;
   if (stop.cause === "timeout") return `[timed out after ${timeoutMs / 1000} s]`;
   return "";
 }

@@ -1,6 +1,8 @@
 /** The parameters of a tool: the JSON Schema that the model sees, and the check of what it sends. */
 import type { Validator } from "@cfworker/json-schema";
 import type { JSONSchema7 } from "@coxswain/protocol";
+import { wordsOf } from "../shared/error-words.ts";
+import { isRecord } from "../shared/json.ts";
 import { schemaMismatch } from "./schema-mismatch.ts";
 
 /** The part of Standard Schema (standardschema.dev) that is used here. */
@@ -49,10 +51,6 @@ function isStandardSchema(value: unknown): value is StandardSchema {
   return isRecord(standard) && typeof standard.validate === "function";
 }
 
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 function standardJsonSchema(tool: string, schema: StandardSchema): unknown {
   const converter = schema["~standard"].jsonSchema;
   const attempts: (() => unknown)[] = [];
@@ -71,7 +69,7 @@ function standardJsonSchema(tool: string, schema: StandardSchema): unknown {
     try {
       return attempt();
     } catch (error) {
-      reason ||= ` (${error instanceof Error ? error.message : String(error)})`;
+      reason ||= ` (${wordsOf(error)})`;
     }
   }
   throw new TypeError(

@@ -21,13 +21,11 @@ export interface ToolResult {
   stopReason?: StopReason;
 }
 
-export type ExecuteReturn =
-  | AsyncGenerator<string, ToolResult | string | undefined | void>
-  | Promise<ToolResult | string | undefined | void>
-  | ToolResult
-  | string
-  | undefined
-  | void;
+/** What a tool that comes with Coxswain is given when it is made. */
+export interface ToolLimits {
+  /** Milliseconds of one call. */
+  timeoutMs: number;
+}
 
 /** A tool as the Environment holds it; made by `defineTool`. */
 export interface Tool {
@@ -39,5 +37,9 @@ export interface Tool {
   /** Arguments checked against `definition.parameters`, or the words that say what does not fit. */
   validate(args: unknown): Promise<{ ok: true; value: unknown } | { ok: false; message: string }>;
   preview?(args: unknown, context: ToolContext): Promise<Preview | undefined>;
-  execute(args: unknown, context: ToolContext): ExecuteReturn;
+  /**
+   * What `readToolResult` takes, a promise of it, or an async generator of text that returns it (or nothing: then the
+   * joined text is the output). A throw makes the call `failed`.
+   */
+  execute(args: unknown, context: ToolContext): unknown;
 }

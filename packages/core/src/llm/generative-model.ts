@@ -20,7 +20,7 @@ import type { ModelTimeLimits } from "./model-settings.ts";
 import { estimateTokens, estimateToolTokens, outputRoom } from "./output-room.ts";
 import { PromptConverter } from "./prompt-converter.ts";
 import { thinkingOptions } from "./thinking-level.ts";
-import { deepWellFormed, wellFormed } from "./well-formed.ts";
+import { deepWellFormed } from "./well-formed.ts";
 
 export interface GenerativeModelOptions {
   model: LanguageModelV3;
@@ -51,7 +51,7 @@ export class GenerativeModel implements LLMInterface {
   constructor(options: GenerativeModelOptions) {
     this.#options = options;
     this.#build = createBuilders(() => options.clock.now());
-    const systemPrompt = wellFormed(options.systemPrompt);
+    const systemPrompt = options.systemPrompt.toWellFormed();
     if (systemPrompt !== "") this.#prompt.push({ role: "system", content: systemPrompt });
     const history = options.history ?? [];
     for (const message of history) {
@@ -124,11 +124,7 @@ export class GenerativeModel implements LLMInterface {
 }
 
 function convertTool(tool: ToolDefinition): LanguageModelV3FunctionTool {
-  const parameters = tool.parameters ?? { type: "object", properties: {} };
-  return {
-    type: "function",
-    name: wellFormed(tool.name),
-    description: wellFormed(tool.description),
-    inputSchema: deepWellFormed(parameters) as LanguageModelV3FunctionTool["inputSchema"],
-  };
+  const inputSchema = tool.parameters ?? { type: "object", properties: {} };
+  const { name, description } = tool;
+  return deepWellFormed({ type: "function", name, description, inputSchema }) as LanguageModelV3FunctionTool;
 }

@@ -4,6 +4,9 @@ export const modelProtocols = ["openai-chat", "openai-responses", "anthropic", "
 
 export type ModelProtocol = (typeof modelProtocols)[number];
 
+/** Those that this version speaks. */
+export const supportedProtocols: readonly ModelProtocol[] = ["openai-chat", "offline"];
+
 export interface ModelSettings {
   provider: string;
   modelId: string;

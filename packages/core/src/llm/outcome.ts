@@ -27,7 +27,7 @@ const authCodes =
 const authText =
   /(invalid|incorrect|missing|expired|revoked|no|wrong) api[ _-]?key|api[ _-]?key (is |was |has )?(not valid|invalid|incorrect|missing|expired|been revoked|not provided)|invalid (authentication|credentials|x-api-key)/i;
 const forbiddenText =
-  /\bkey\b|api[ _-]?key|permission|authori[sz]|authenticat|credential|access denied|not have access|not allowed/i;
+  /\bkey\b|\[redacted\]|api[ _-]?key|permission|authori[sz]|authenticat|credential|access denied|not have access|not allowed/i;
 
 const overflowCodes =
   /^(context_length_exceeded|context_window_exceeded|model_context_window_exceeded|exceed_context_size_error|input_too_long|prompt_too_long|request_too_large|tokens_limit_reached|max_tokens_exceeded|string_above_max_length|contextwindowexceedederror)$/;

@@ -9,13 +9,14 @@ import type {
 import {
   type CompleteModelPayload,
   type Fidelity,
+  isCompleted,
   isCompleteModelMessage,
   type OmniMessage,
   type ToolCallOutputPayload,
   type ToolCallPayload,
 } from "@coxswain/protocol";
-import { isRecord, parseJson } from "./json-value.ts";
-import { deepWellFormed, wellFormed } from "./well-formed.ts";
+import { isRecord, parseJson } from "../shared/json.ts";
+import { deepWellFormed } from "./well-formed.ts";
 
 /** Our own part of `fidelity` and of `providerOptions`; the rest belongs to the provider. */
 export const ownNamespace = "coxswain";
@@ -48,13 +49,13 @@ export class PromptConverter {
         if (payload.text === "") return;
         return appendAssistant(prompt, {
           type: "text",
-          text: wellFormed(payload.text),
+          text: payload.text.toWellFormed(),
           ...optionsOf(payload.fidelity),
         });
       case "thinking":
         return appendAssistant(prompt, {
           type: "reasoning",
-          text: wellFormed(payload.thinking),
+          text: payload.thinking.toWellFormed(),
           ...optionsOf(payload.fidelity),
         });
       case "inline_thinking":
@@ -76,9 +77,9 @@ export class PromptConverter {
   }
 
   #appendCall(prompt: LanguageModelV3Message[], payload: ToolCallPayload): void {
-    if (payload.stop_reason !== undefined && payload.stop_reason !== "completed") return;
-    const providerId = wellFormed(ownIdOf(payload.fidelity) ?? payload.tool_call_id);
-    const name = wellFormed(payload.name);
+    if (!isCompleted(payload)) return;
+    const providerId = (ownIdOf(payload.fidelity) ?? payload.tool_call_id).toWellFormed();
+    const name = payload.name.toWellFormed();
     this.#calls.set(payload.tool_call_id, { name, providerId });
     const { input, text } = readArguments(payload.arguments);
     const { providerOptions } = optionsOf(payload.fidelity);
@@ -95,7 +96,7 @@ export class PromptConverter {
     const call = this.#calls.get(payload.tool_call_id);
     const part = {
       type: "tool-result" as const,
-      toolCallId: call?.providerId ?? wellFormed(payload.tool_call_id),
+      toolCallId: call?.providerId ?? payload.tool_call_id.toWellFormed(),
       toolName: call?.name ?? "unknown",
       output: outputOf(payload),
     };
@@ -113,7 +114,7 @@ function appendAssistant(prompt: LanguageModelV3Message[], part: AssistantPart):
 
 /** Each text is a message of its own; one that follows images goes with them. */
 function appendUserText(prompt: LanguageModelV3Message[], text: string): void {
-  const part: LanguageModelV3TextPart = { type: "text", text: wellFormed(text) };
+  const part: LanguageModelV3TextPart = { type: "text", text: text.toWellFormed() };
   const last = prompt.at(-1);
   const follows = last?.role === "user" && last.content.every((other) => other.type === "file");
   if (last?.role === "user" && follows) last.content.push(part);
@@ -173,7 +174,7 @@ const escapedSurrogate = /\\u[dD][89a-fA-F]/;
  * back inside an object, since servers refuse a history with other arguments, and with it every later request.
  */
 function readArguments(written: string): { input: unknown; text: string } {
-  const text = wellFormed(written.trim() === "" ? "{}" : written);
+  const text = (written.trim() === "" ? "{}" : written).toWellFormed();
   const value = parseJson(text);
   if (!isRecord(value)) {
     const input = { invalid_arguments: text };
@@ -185,11 +186,10 @@ function readArguments(written: string): { input: unknown; text: string } {
 }
 
 function outputOf(payload: ToolCallOutputPayload): LanguageModelV3ToolResultOutput {
-  const value = wellFormed(payload.output);
+  const value = payload.output.toWellFormed();
   const images = payload.images ?? [];
   if (images.length === 0) {
-    const failed = payload.stop_reason !== undefined && payload.stop_reason !== "completed";
-    return { type: failed ? "error-text" : "text", value };
+    return { type: isCompleted(payload) ? "text" : "error-text", value };
   }
   const imageParts = images.map((image) => {
     const data = readDataUrl(image);

@@ -1,7 +1,8 @@
 /** What a fault says about its cause: a status, codes, the provider's own words. */
-import { isRecord, nonEmptyString, parseJson } from "./json-value.ts";
+import { shortened } from "../shared/cut.ts";
+import { isRecord, nonEmptyString, parseJson } from "../shared/json.ts";
+import { mask } from "../shared/secrets.ts";
 import type { Fault } from "./provider-fault.ts";
-import { wellFormed } from "./well-formed.ts";
 
 export interface Evidence {
   /** An HTTP status, from the response or from an error object that names one; 0 = none. */
@@ -33,16 +34,16 @@ export function evidenceOf(fault: Fault): Evidence {
 /** Shortened in the middle of nothing: whole characters, no line breaks, no keys. */
 export function presentable(text: string): string {
   const flat = redact(text.replace(/\s+/g, " ").trim());
-  return wellFormed(flat.length > maxTextLength ? `${flat.slice(0, maxTextLength - 1)}…` : flat);
+  return shortened(flat, maxTextLength).toWellFormed();
 }
 
 function redact(text: string): string {
   return text
-    .replace(/\b(bearer|basic)\s+[\w.~+/=-]{8,}/gi, "$1 [key]")
-    .replace(/\b(?:sk|pk|rk|ak|gsk|xai|key|tok|hf|r8|nvapi|glpat|ghp)[-_][\w.*-]{6,}/gi, "[key]")
-    .replace(/\bAIza[\w-]{10,}/g, "[key]")
-    .replace(/([?&](?:api[-_]?key|key|token|access_token)=)[^&\s"']+/gi, "$1[key]")
-    .replace(/(:\/\/)[^/\s:@]+:[^/\s@]+@/g, "$1[key]@");
+    .replace(/\b(bearer|basic)\s+[\w.~+/=-]{8,}/gi, `$1 ${mask}`)
+    .replace(/\b(?:sk|pk|rk|ak|gsk|xai|key|tok|hf|r8|nvapi|glpat|ghp)[-_][\w.*-]{6,}/gi, mask)
+    .replace(/\bAIza[\w-]{10,}/g, mask)
+    .replace(/([?&](?:api[-_]?key|key|token|access_token)=)[^&\s"']+/gi, `$1${mask}`)
+    .replace(/(:\/\/)[^/\s:@]+:[^/\s@]+@/g, `$1${mask}@`);
 }
 
 function fromObject(value: unknown): Evidence {

@@ -5,9 +5,10 @@ import type { Clock } from "../engine/ports.ts";
 import { createChatCompletionsModel, type FetchFunction } from "./chat-completions/model.ts";
 import { knownProviders } from "./known-providers.ts";
 import type { ModelSettings } from "./model-settings.ts";
+import { ModelSupportError } from "./model-support-error.ts";
 import { fetchFor } from "./proxy-fetch.ts";
 
-export { knownProviders };
+export { knownProviders, ModelSupportError };
 
 export interface CreateLanguageModelOptions {
   /** Of the offline model; required for it. */
@@ -18,11 +19,6 @@ export interface CreateLanguageModelOptions {
   environment?: Readonly<Record<string, string | undefined>> | undefined;
   /** Default: the global one, or one through the environment's proxy. */
   fetch?: FetchFunction | undefined;
-}
-
-/** The settings name a model that this version cannot reach; the message says what to change. */
-export class ModelSupportError extends Error {
-  override readonly name = "ModelSupportError";
 }
 
 /** @throws ModelSupportError, ScenarioError, or the file system's error for a scenario that cannot be read. */
@@ -52,12 +48,6 @@ async function createChatModel(settings: ModelSettings, options: CreateLanguageM
       `${settings.provider}/${settings.modelId}: the address of provider "${settings.provider}" is not known; set base_url`,
     );
   }
-  if (!URL.canParse(baseUrl) || !/^https?:$/.test(new URL(baseUrl).protocol)) {
-    throw new ModelSupportError(
-      `${settings.provider}/${settings.modelId}: base_url "${baseUrl}" is no http or https address; ` +
-        'it should look like "https://host/v1"',
-    );
-  }
   const fetch = options.fetch ?? (await fetchFor(options.environment ?? process.env));
   return createChatCompletionsModel({ settings: { ...settings, baseUrl }, fetch });
 }
@@ -69,8 +59,8 @@ async function createOffline({ clock, scenarioPath }: CreateLanguageModelOptions
     const { defaultScenario } = await import("./offline/default-scenario.ts");
     return createOfflineModel({ scenario: defaultScenario, clock });
   }
-  const { loadScenario } = await import("./offline/scenario.ts");
-  const scenario = await loadScenario(await readFile(scenarioPath, "utf8"), scenarioPath);
+  const { parseScenario } = await import("./offline/scenario.ts");
+  const scenario = await parseScenario(await readFile(scenarioPath, "utf8"), scenarioPath);
   return createOfflineModel({ scenario, clock });
 }
 

@@ -1,7 +1,7 @@
 /** One stretch of a reply while it streams: turns pieces of text into fragments, and its end into the complete message. */
 import type { SharedV3ProviderMetadata } from "@ai-sdk/provider";
 import type { Builders, Fidelity, OmniMessage, StopReason } from "@coxswain/protocol";
-import { deepWellFormed, endsInHighSurrogate, wellFormed } from "./well-formed.ts";
+import { deepWellFormed, endsInHighSurrogate } from "./well-formed.ts";
 
 export type SegmentKind = "text" | "thinking" | "tool_call";
 
@@ -47,7 +47,7 @@ export class ReplySegment {
       text = text.slice(0, -1);
       if (text === "") return;
     }
-    this.#delta(wellFormed(text));
+    this.#delta(text.toWellFormed());
   }
 
   mergeMetadata(metadata: SharedV3ProviderMetadata | undefined): void {

@@ -2,11 +2,10 @@
 import type { LanguageModelV3FinishReason, LanguageModelV3StreamPart, LanguageModelV3Usage } from "@ai-sdk/provider";
 import type { Builders, OmniMessage, StopReason } from "@coxswain/protocol";
 import type { CallIds } from "./call-ids.ts";
-import { parseJson } from "./json-value.ts";
+import { parseJson } from "../shared/json.ts";
 import { ownNamespace } from "./prompt-converter.ts";
 import { ProviderFault } from "./provider-fault.ts";
 import { ReplySegment } from "./reply-segment.ts";
-import { wellFormed } from "./well-formed.ts";
 
 interface OpenCall {
   readonly segment: ReplySegment;
@@ -185,12 +184,12 @@ export class Reply {
     if (known !== undefined && !known.finished) return known;
     // Some streams end their text only after the call has begun; in history it comes first.
     this.#endText(undefined);
-    const givenId = wellFormed(id);
+    const givenId = id.toWellFormed();
     const providerId = givenId === "" || this.#providerIds.has(givenId) ? undefined : givenId;
     this.#providerIds.add(givenId);
     const toolCallId = this.#options.ids.issue(givenId);
     const segment = new ReplySegment(
-      { kind: "tool_call", name: wellFormed(toolName), toolCallId },
+      { kind: "tool_call", name: toolName.toWellFormed(), toolCallId },
       this.#options.build,
       this.#options.emit,
     );
@@ -205,7 +204,7 @@ export class Reply {
     const call = this.#openCall(part.toolCallId, part.toolName);
     const { segment } = call;
     segment.mergeMetadata(part.providerMetadata);
-    const input = wellFormed(typeof part.input === "string" ? part.input : (JSON.stringify(part.input) ?? ""));
+    const input = (typeof part.input === "string" ? part.input : (JSON.stringify(part.input) ?? "")).toWellFormed();
     if (input.startsWith(segment.text)) segment.append(input.slice(segment.text.length));
     // What was shown stands: the deltas joined are the call. Only a call that was shown broken and comes whole is told.
     else if (parseJson(segment.text) === undefined && parseJson(input) !== undefined) {

@@ -24,20 +24,24 @@ export async function* readHistory(
 
 async function readAllContexts(store: TraceStore, sessionId: string): Promise<OmniMessage[]> {
   const seen: OmniMessage[] = [];
-  for (let context = 1; ; context += 1) {
-    const contents = await readContext(store, sessionId, context);
-    if (contents === undefined) return seen;
-    seen.push(...contents.filter(isSeen));
+  for await (const messages of eachContext(store, sessionId)) {
+    for (const message of messages) if (isSeen(message)) seen.push(message);
   }
+  return seen;
 }
 
-async function readContext(store: TraceStore, sessionId: string, context: number): Promise<OmniMessage[] | undefined> {
-  try {
-    return (await store.read(sessionId, { context })).messages;
-  } catch (error) {
-    // The first context is always there; a later one that is not ends the Session.
-    if (context === 1) throw error;
-    return undefined;
+async function* eachContext(store: TraceStore, sessionId: string): AsyncIterable<OmniMessage[]> {
+  if (store.contexts !== undefined) {
+    for (const context of await store.contexts(sessionId)) yield (await store.read(sessionId, { context })).messages;
+    return;
+  }
+  for (let context = 1; ; context += 1) {
+    const contents = await store.read(sessionId, { context }).catch((error: unknown) => {
+      // The first one is always there; a later one that is not ends the Session.
+      if (context === 1) throw error;
+    });
+    if (contents === undefined) return;
+    yield contents.messages;
   }
 }
 

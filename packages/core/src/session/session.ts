@@ -1,7 +1,7 @@
 /** One conversation, from a host's view. */
-import type { NoticePayload, OmniMessage, SessionMetaPayload } from "@coxswain/protocol";
+import type { NoticePayload, OmniMessage, SessionMetaPayload, ToolCallPayload } from "@coxswain/protocol";
 import type { ContextEngine, EngineActivity } from "../engine/context-engine.ts";
-import type { EnvironmentInterface, LLMInterface, RunOptions, TraceStore } from "../engine/ports.ts";
+import type { EnvironmentInterface, LLMInterface, Preview, RunOptions, TraceStore } from "../engine/ports.ts";
 import { type HistoryOptions, readHistory } from "./history.ts";
 import { generateTitle } from "./title.ts";
 
@@ -25,7 +25,6 @@ export class Session {
   readonly #parts: SessionParts;
   readonly #listeners = new Set<NoticeListener>();
   readonly #waitingNotices: NoticePayload[];
-  #current: AsyncGenerator<OmniMessage, void> | undefined;
   #disposed: Promise<void> | undefined;
 
   constructor(parts: SessionParts) {
@@ -47,16 +46,12 @@ export class Session {
 
   /** See `ContextEngine.run`. */
   run(newMessages: OmniMessage[], options: RunOptions = {}): AsyncGenerator<OmniMessage, void> {
-    this.#checkOpen();
-    this.#current = this.#parts.engine.run(newMessages, options);
-    return this.#current;
+    return this.#parts.engine.run(newMessages, options);
   }
 
   /** See `ContextEngine.compact`. */
   compact(options: Pick<RunOptions, "signal"> = {}): AsyncGenerator<OmniMessage, void> {
-    this.#checkOpen();
-    this.#current = this.#parts.engine.compact(options);
-    return this.#current;
+    return this.#parts.engine.compact(options);
   }
 
   compactability(): ReturnType<ContextEngine["compactability"]> {
@@ -72,9 +67,13 @@ export class Session {
     return this.#parts.engine.skipReconnectWait();
   }
 
+  /** What a call would do, for whoever decides it. `undefined`: nobody can say. */
+  async preview(toolCall: OmniMessage<ToolCallPayload>): Promise<Preview | undefined> {
+    return this.#parts.environment.preview?.(toolCall);
+  }
+
   /** A few words for a list, by the Session's model; `null` when nothing was said yet or the model does not answer. */
   generateTitle(): Promise<string | null> {
-    this.#checkOpen();
     return generateTitle(this.#parts.openSideContext(), this.#parts.engine.state.history);
   }
 
@@ -98,7 +97,7 @@ export class Session {
   }
 
   async #end(): Promise<void> {
-    if (this.state !== "idle") await this.#current?.return();
+    await this.#parts.engine.close();
     await this.#parts.environment.dispose?.();
     await this.#parts.trace?.close().catch((error: unknown) => {
       const message = error instanceof Error ? error.message : String(error);
@@ -110,9 +109,5 @@ export class Session {
   #tell(notice: NoticePayload): void {
     if (this.#listeners.size === 0) this.#waitingNotices.push(notice);
     for (const listener of this.#listeners) listener(notice);
-  }
-
-  #checkOpen(): void {
-    if (this.#disposed !== undefined) throw new Error(`Session ${this.id} has been disposed of; resume it to go on`);
   }
 }

@@ -1,9 +1,6 @@
 /** One record, one line. */
-import { toUSVString } from "node:util";
 import { type OmniMessage, safeParseOmniMessage } from "@coxswain/protocol";
-
-/** Shorter secrets would match ordinary words. */
-const minSecretLength = 8;
+import { mask, usableSecrets } from "../shared/secrets.ts";
 
 /** Makes lines, each ending in `\n`. */
 export type RecordEncoder = (message: OmniMessage) => string;
@@ -30,11 +27,11 @@ function stringify(message: OmniMessage): string {
 
 /** JSON.stringify writes half a surrogate pair as an escape that many readers refuse. */
 function holdsHalfCharacter(value: unknown): boolean {
-  if (typeof value === "string") return toUSVString(value) !== value;
+  if (typeof value === "string") return !value.isWellFormed();
   if (typeof value !== "object" || value === null) return false;
   if (Array.isArray(value)) return value.some(holdsHalfCharacter);
   for (const key in value) {
-    if (toUSVString(key) !== key || holdsHalfCharacter((value as Record<string, unknown>)[key])) return true;
+    if (!key.isWellFormed() || holdsHalfCharacter((value as Record<string, unknown>)[key])) return true;
   }
   return false;
 }
@@ -51,18 +48,12 @@ function quoted(text: string): string {
 }
 
 function secretForms(secrets: readonly string[]): string[] {
-  const forms = new Set<string>();
-  for (const secret of secrets) {
-    if (secret.length < minSecretLength) continue;
-    forms.add(secret);
-    forms.add(quoted(secret));
-  }
-  return [...forms];
+  return [...new Set(usableSecrets(secrets).flatMap((secret) => [secret, quoted(secret)]))];
 }
 
 function withoutSecrets(message: OmniMessage, forms: readonly string[]): OmniMessage {
   const clean = (value: unknown): unknown => {
-    if (typeof value === "string") return forms.reduce((text, form) => text.replaceAll(form, "[redacted]"), value);
+    if (typeof value === "string") return forms.reduce((text, form) => text.replaceAll(form, mask), value);
     if (Array.isArray(value)) return value.map(clean);
     if (typeof value !== "object" || value === null) return value;
     return Object.fromEntries(Object.entries(value).map(([key, content]) => [key, clean(content)]));

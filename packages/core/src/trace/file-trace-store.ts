@@ -4,7 +4,7 @@ import { type OmniMessage, type TokenCounts, isModelMessage, isPayload, readToke
 import type { SessionSummary, TraceContents, TraceSink, TraceStore } from "../engine/ports.ts";
 import { createRecordEncoder, type RecordEncoder } from "./codec.ts";
 import { DiskPace } from "./disk-pace.ts";
-import { ensurePrivateDirectory } from "./safe-files.ts";
+import { ensureTraceDirectory } from "./safe-files.ts";
 import { assertSafeSessionId, dateOfSessionId, timeOfSessionId } from "./session-id.ts";
 import { listSessions } from "./session-list.ts";
 import { nodeDisk, type TraceDisk } from "./trace-disk.ts";
@@ -55,8 +55,8 @@ export class FileTraceStore implements TraceStore {
   async open(sessionId: string): Promise<TraceSink & { close(): Promise<void> }> {
     assertSafeSessionId(sessionId);
     const folder = join(this.#tracesDir, this.#dayOf(sessionId));
-    ensurePrivateDirectory(this.#tracesDir, true);
-    ensurePrivateDirectory(folder, false);
+    ensureTraceDirectory(this.#tracesDir, true);
+    ensureTraceDirectory(folder, false);
     const lock = await acquireWriteLock(this.#tracesDir, sessionId);
     try {
       const last = await this.#lastFile(sessionId, folder);

@@ -1,5 +1,6 @@
 /** Names of Sessions: `session-YYYY-MM-DD-HH-mm-ss-<8 hex>`, in UTC. */
 import { randomBytes } from "node:crypto";
+import { headOf } from "../shared/cut.ts";
 import { TraceError } from "./trace-error.ts";
 
 const ownId = /^session-(\d{4}-\d\d-\d\d)-(\d\d)-(\d\d)-(\d\d)-[0-9a-f]{8}$/;
@@ -12,17 +13,12 @@ export function newSessionId(nowMs: number): string {
   return `session-${time}-${randomBytes(4).toString("hex")}`;
 }
 
-/** Whether the text is an id as `newSessionId` makes them. */
-export function isSessionId(text: string): boolean {
-  return ownId.test(text);
-}
-
 /** @throws TraceError `invalid_id` when the id could name anything but a file of its own. */
 export function assertSafeSessionId(id: string): void {
   if (acceptedId.test(id)) return;
   throw new TraceError(
     "invalid_id",
-    `${JSON.stringify(id.slice(0, 60))} is no session id; one looks like session-2026-01-31-12-00-00-0a1b2c3d`,
+    `${JSON.stringify(headOf(id, 60))} is no session id; one looks like session-2026-01-31-12-00-00-0a1b2c3d`,
   );
 }
 

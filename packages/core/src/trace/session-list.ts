@@ -2,6 +2,7 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { type OmniMessage, isPayload, isSessionMeta } from "@coxswain/protocol";
+import { shortened } from "../shared/cut.ts";
 import type { SessionSummary } from "../engine/ports.ts";
 import { type ContextFile, dateFolders, namesIn, parseTraceFileName } from "./trace-files.ts";
 import { findFromEnd, findFromStart } from "./trace-reader.ts";
@@ -85,8 +86,7 @@ function titleIn(messages: OmniMessage[]): string | undefined {
     const { sender } = message.payload;
     if (sender !== undefined && sender !== "user") continue;
     const words = message.payload.text.replace(/\s+/g, " ").trim();
-    if (words.length > titleLength) return `${words.slice(0, titleLength - 1).replace(/[\uD800-\uDBFF]$/, "")}…`;
-    if (words !== "") return words;
+    if (words !== "") return shortened(words, titleLength);
   }
   return undefined;
 }

@@ -44,13 +44,3 @@ export class TraceWriteError extends TraceError {
     this.blocksEffects = details.blocksEffects;
   }
 }
-
-/** The code of a system error, such as `ENOSPC`. */
-export function errnoOf(error: unknown): string | undefined {
-  if (!(error instanceof Error) || !("code" in error)) return undefined;
-  return typeof error.code === "string" ? error.code : undefined;
-}
-
-export function wordsOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}

@@ -3,7 +3,7 @@ import * as fs from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { dateOfSessionId } from "./session-id.ts";
-import { errnoOf } from "./trace-error.ts";
+import { errnoOf } from "../shared/error-words.ts";
 
 const dateFolder = /^\d{4}-\d\d-\d\d$/;
 const fileName = /^([A-Za-z0-9_-]{1,100})_(\d{3,6})\.jsonl$/;

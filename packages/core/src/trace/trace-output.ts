@@ -1,7 +1,7 @@
 /** The file that a writer appends to: opened when first needed, opened again after a failure. */
 import { dirname } from "node:path";
 import type { TraceDisk } from "./trace-disk.ts";
-import { errnoOf } from "./trace-error.ts";
+import { errnoOf } from "../shared/error-words.ts";
 
 /** One context's file, as it is planned; `index` is settled when the file is opened. */
 export interface OutputTarget {

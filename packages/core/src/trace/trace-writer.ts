@@ -8,7 +8,8 @@ import type { RecordEncoder } from "./codec.ts";
 import type { DiskPace } from "./disk-pace.ts";
 import { HeldRecords, type HeldRecord } from "./held-records.ts";
 import type { TraceDisk } from "./trace-disk.ts";
-import { errnoOf, TraceError, TraceWriteError, wordsOf } from "./trace-error.ts";
+import { errnoOf, wordsOf } from "../shared/error-words.ts";
+import { TraceError, TraceWriteError } from "./trace-error.ts";
 import { type OutputTarget, TraceOutput } from "./trace-output.ts";
 
 /** `process`: a record survives the end of the process. `power`: what precedes an effect survives a loss of power. */

@@ -7,7 +7,8 @@ import * as fs from "node:fs";
 import type { Server } from "node:net";
 import { join } from "node:path";
 import { readOurFile } from "./safe-files.ts";
-import { errnoOf, TraceError, TraceLockedError } from "./trace-error.ts";
+import { errnoOf } from "../shared/error-words.ts";
+import { TraceError, TraceLockedError } from "./trace-error.ts";
 
 export interface WriteLock {
   release(): Promise<void>;

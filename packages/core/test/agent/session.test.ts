@@ -140,11 +140,13 @@ describe("a Session", () => {
   it("ends what runs when it is disposed of, and does nothing afterwards", async () => {
     const place = await open([{ end: "hold" }]);
     const session = await newSession(place);
-    const stream = collect(session.run(go));
+    const [running, another] = [session.run(go), session.run(go)];
+    const stream = collect(running);
     while (place.server.requests.length === 0) await new Promise((resolve) => setImmediate(resolve));
     await session.dispose();
     await session.dispose();
     await stream;
+    await expect(another.next()).rejects.toThrow(/disposed/);
     expect((await readFile(traceFile(place.home, session.id), "utf8")).trimEnd().split("\n").at(-1)).toContain(
       '"abort"',
     );

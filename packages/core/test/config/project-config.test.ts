@@ -162,7 +162,7 @@ describe("a mistake in it is told whole in one line", () => {
     [
       "a sandbox nobody knows",
       'sandbox = "on"\n',
-      ':1: sandbox is "on", but must be one of "off", "workspace", "strict"',
+      ':1: sandbox is "on", but must be "off": a sandbox is not supported in this version',
     ],
   ];
   test.each(rows)("%s", async (_name, text, expected) => {

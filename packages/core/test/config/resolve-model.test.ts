@@ -55,7 +55,7 @@ describe("resolving a model", () => {
   test("lets the file have the last word", () => {
     const entry: ModelEntry = {
       ...gpt,
-      protocol: "openai-responses",
+      protocol: "openai-chat",
       baseUrl: "https://proxy.example/v1//",
       apiKey: " sk-file ",
       contextWindow: 1,
@@ -70,13 +70,20 @@ describe("resolving a model", () => {
       }),
     );
     expect(settings).toMatchObject({
-      protocol: "openai-responses",
+      protocol: "openai-chat",
       baseUrl: "https://proxy.example/v1",
       apiKey: "sk-file",
       contextWindow: 1,
       maxOutputTokens: 2,
       vision: false,
     });
+  });
+
+  test("says that a protocol is not spoken before it asks for a key", () => {
+    const entry: ModelEntry = { ...gpt, protocol: "gemini" };
+    expect(() => resolveModel(options({ projectConfig: config([entry], gpt), env: {} }))).toThrow(
+      'speaks "gemini", which is not supported in this version',
+    );
   });
 
   test("finds a model by either half of its name", () => {
@@ -131,7 +138,7 @@ describe("a model that cannot be used is told whole in one line", () => {
     [
       "no default model",
       {},
-      'no default model; add a line such as default_model = { provider = "openai", model_id = "gpt-5" }, or use the provider "offline", which needs no key',
+      'no default model; add a line such as default_model = { provider = "openai", model_id = "gpt-5" }, or choose the provider "offline", which needs no key (cox run --provider offline)',
       "usage",
     ],
     [
@@ -167,7 +174,7 @@ describe("a model that cannot be used is told whole in one line", () => {
     [
       "a provider of one's own without a protocol",
       of({ protocol: undefined }),
-      'protocol of the model "own" "m" is missing; it must be one of "openai-chat", "openai-responses", "anthropic", "gemini", since the provider is not a known one',
+      'protocol of the model "own" "m" is missing; it must be "openai-chat" or "offline", since the provider is not a known one',
       "usage",
     ],
     [

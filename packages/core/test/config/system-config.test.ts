@@ -73,7 +73,7 @@ describe("a mistake in it is told whole in one line", () => {
       "max_turns: 3\nmodel:\n  # note\n  timeout: 3\n",
       ":4: model.timeout is not a known field; known are max_tokens, thinking_level, timeout_ms, first_content_timeout_ms, idle_timeout_ms",
     ],
-    ["no turns", "max_turns: 0\n", ":1: max_turns is 0, but must be a whole number from 1 on"],
+    ["no turns", "max_turns: 0\n", ":1: max_turns is 0, but must be a whole number, 1 or more, or -1 for no cap"],
     [
       "a time that no timer takes",
       "model:\n  idle_timeout_ms: 3000000000\n",

@@ -119,6 +119,22 @@ describe("a compaction", () => {
     expect(sent(next.requests[0]?.newMessages ?? [])).toMatchObject([{ text: "new" }]);
   });
 
+  it.each(["summarize", "discard"] as const)(
+    "by hand (%s) ends what was owed, an input that was never sent included",
+    async (mode) => {
+      const { bench, next } = setUpCompaction([{ text: "answer" }, { text: "short" }], [{ text: "fresh" }], { mode });
+      await collect(bench.engine.run(ask("first")));
+      await collect(bench.engine.run(ask("never sent"), { signal: AbortSignal.abort() }));
+      const stream = await collect(bench.engine.compact());
+      expect(outline(stream).at(-1)).toBe("compaction_end completed");
+      if (mode === "summarize") expect(JSON.stringify(bench.llm.requests[1]?.newMessages)).toContain("never sent");
+      expect(bench.engine.state.carryOver).toEqual([]);
+      await collect(bench.engine.run(ask("third")));
+      expect(sent(next.requests[0]?.newMessages ?? []).at(-1)).toMatchObject({ text: "third" });
+      expect(JSON.stringify(next.requests[0]?.newMessages)).not.toContain("never sent");
+    },
+  );
+
   it("by hand is refused with nothing to compact, and right after another", async () => {
     const { bench } = setUpCompaction([{ text: "answer" }, { text: "short" }], []);
     expect(bench.engine.compactability()).toBe("empty");

@@ -64,6 +64,38 @@ describe("a reader who does not read", () => {
   });
 });
 
+describe("a producer that always has more at once", () => {
+  async function* endlessTool(): AsyncGenerator<string> {
+    for (;;) yield "x";
+  }
+
+  it.each([
+    ["a model", [endlessModel("x").step], {}],
+    ["a tool", [{ calls: [{ name: "talks" }] }], { talks: endlessTool }],
+  ])("does not keep an interrupt waiting, if it is %s", async (_, steps, tools) => {
+    const bench = setUp(steps, tools);
+    const controller = new AbortController();
+    setImmediate(() => setImmediate(() => setImmediate(() => controller.abort())));
+    let last: OmniMessage | undefined;
+    for await (const message of bench.engine.run(ask("go"), { approve: allow, signal: controller.signal })) {
+      last = message;
+    }
+    expect(last?.payload.type).toBe("abort");
+  });
+});
+
+describe("thousands of calls in one answer", () => {
+  it("are each asked about, run and answered once", async () => {
+    const count = 5_000;
+    const calls = Array.from({ length: count }, () => ({ name: "a" }));
+    const bench = setUp([{ calls }, { text: "ok" }], { a: () => "A" });
+    const stream = await collect(bench.engine.run(ask("go"), { approve: allow }));
+    expect(bench.environment.executed).toHaveLength(count);
+    expect(bench.llm.requests[1]?.newMessages).toHaveLength(count);
+    expect(outline(stream).at(-1)).toBe("request_end completed");
+  });
+});
+
 describe("one Session", () => {
   it("has one run at a time, and says so before anything happens", async () => {
     const bench = setUp([{ text: "ok" }, { text: "ok" }]);

@@ -1,6 +1,7 @@
 import {
   assistantText,
   isPayload,
+  missingRecords,
   type OmniMessage,
   partialToolCallOutput,
   requestEnd,
@@ -194,6 +195,7 @@ describe("a Task", () => {
     const bench = setUp([{ calls: [{ name: "a" }] }, { text: "later" }], { a: () => "A" }, { maxTurns: 1 });
     const stream = await collect(bench.engine.run(ask("go"), { approve: allow }));
     expect(outline(stream).at(-1)).toBe("assistant: [reached max turns (1); stopping] (failed)");
+    expect(missingRecords(bench.trace.records, () => 0)).toEqual([]);
     expectSound(bench, stream);
     await collect(bench.engine.run(ask("go on")));
     expect(sent(bench.llm.requests[1]?.newMessages ?? [])).toMatchObject([{ output: "A" }, { text: "go on" }]);

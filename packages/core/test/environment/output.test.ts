@@ -81,7 +81,7 @@ describe("secrets", () => {
       const deltas = [text.slice(0, first), text.slice(first, first + 3), text.slice(first + 3)];
       const { environment } = await createWorld({ tools: [streaming(deltas)], secrets });
       const ran = await run(environment, "speak", {});
-      expect(ran).toMatchObject({ output: "x [masked] y [masked] z", view: "x [masked] y [masked] z" });
+      expect(ran).toMatchObject({ output: "x [redacted] y [redacted] z", view: "x [redacted] y [redacted] z" });
     }
   });
 
@@ -96,9 +96,9 @@ describe("secrets", () => {
     });
     const failing = answering(() => Promise.reject(new Error(`bad ${secrets[0]}`)));
     const { environment } = await createWorld({ tools: [tool, failing], secrets });
-    expect((await run(environment, "leak", {})).output).toBe("a[masked]b\nnote [masked]");
-    expect((await run(environment, "answer", {})).output).toBe("The tool failed: bad [masked]");
-    expect(await environment.preview(callOf("leak", {}))).toEqual({ summary: "sends [masked]" });
+    expect((await run(environment, "leak", {})).output).toBe("a[redacted]b\nnote [redacted]");
+    expect((await run(environment, "answer", {})).output).toBe("The tool failed: bad [redacted]");
+    expect(await environment.preview(callOf("leak", {}))).toEqual({ summary: "sends [redacted]" });
   });
 
   test("are not cut in two by the limit, nor kept in the file of the whole", async () => {

@@ -10,7 +10,6 @@ import {
   toolCall,
 } from "@coxswain/protocol";
 import { onTestFinished } from "vitest";
-import type { Clock } from "../../src/engine/ports.ts";
 import { builtInTools } from "../../src/environment/built-in-tools.ts";
 import { LocalEnvironment, type LocalEnvironmentOptions } from "../../src/environment/local-environment.ts";
 
@@ -83,42 +82,6 @@ export async function run(
     status: last.payload.stop_reason ?? "completed",
     view,
   };
-}
-
-/** Stands still until it is told to go on. */
-export class ManualClock implements Clock {
-  #now = Date.UTC(2030, 0, 1);
-  readonly #sleepers = new Set<{ until: number; wake: () => void }>();
-
-  now(): number {
-    return this.#now;
-  }
-
-  get sleeping(): number {
-    return this.#sleepers.size;
-  }
-
-  sleep(ms: number, signal?: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const wake = (): void => {
-        this.#sleepers.delete(sleeper);
-        signal?.removeEventListener("abort", wake);
-        resolve();
-      };
-      const sleeper = { until: this.#now + ms, wake };
-      if (signal?.aborted) {
-        resolve();
-        return;
-      }
-      this.#sleepers.add(sleeper);
-      signal?.addEventListener("abort", wake);
-    });
-  }
-
-  advance(ms: number): void {
-    this.#now += ms;
-    for (const sleeper of this.#sleepers) if (sleeper.until <= this.#now) sleeper.wake();
-  }
 }
 
 /** A zombie, whose parent has not asked for its end yet, is not alive. */

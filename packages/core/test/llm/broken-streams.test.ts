@@ -1,3 +1,4 @@
+import { systemClock } from "@coxswain/core";
 import { startWireServer, type WireExchange, type WireServer } from "@coxswain/testing";
 import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
@@ -14,7 +15,6 @@ import {
   sse,
   texts,
   undisciplined,
-  wallClock,
   wire,
 } from "./support/generate.ts";
 
@@ -45,7 +45,7 @@ function contextOf(pieces: readonly Uint8Array[], broken?: Error): GenerativeMod
     model: createChatCompletionsModel({ settings: chatSettings("http://localhost"), fetch }),
     systemPrompt: "",
     limits: generousLimits,
-    clock: wallClock,
+    clock: systemClock,
   });
 }
 
@@ -327,7 +327,7 @@ describe("over loopback", () => {
       "an error with the key in it",
       { body: 'data: {"error":{"message":"bad test-key-0123456789"}}\n\n' },
       "malformed",
-      "[key]",
+      "[redacted]",
     ],
   ];
   it.each(shapes)("%s inside a 200 is %s", async (_name, exchange, status, words) => {

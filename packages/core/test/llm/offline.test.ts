@@ -8,7 +8,7 @@ import { ManualClock } from "@coxswain/testing";
 import { GenerativeModel } from "../../src/llm/generative-model.ts";
 import { defaultScenario } from "../../src/llm/offline/default-scenario.ts";
 import { createOfflineModel } from "../../src/llm/offline/model.ts";
-import { loadScenario, ScenarioError, type Scenario } from "../../src/llm/offline/scenario.ts";
+import { parseScenario, ScenarioError, type Scenario } from "../../src/llm/offline/scenario.ts";
 import { createLanguageModel, ModelSupportError } from "../../src/llm/providers.ts";
 import { calls, chatSettings, generate, generousLimits, texts, undisciplined } from "./support/generate.ts";
 
@@ -76,7 +76,7 @@ describe("the offline model", () => {
   });
 
   it("has a scenario of its own that lists the files", () => {
-    expect(defaultScenario.steps[0]?.calls?.[0]?.name).toBe("exec_command");
+    expect(defaultScenario.steps[0]?.calls?.[0]?.name).toBe("list_files");
   });
 });
 
@@ -95,7 +95,7 @@ describe("scenario files", () => {
       "    delay_ms: 20",
       "  - end: timeout",
     ].join("\n");
-    expect(await loadScenario(text, "s.yaml")).toEqual({
+    expect(await parseScenario(text, "s.yaml")).toEqual({
       steps: [
         {
           thinking: "hm",
@@ -121,7 +121,7 @@ describe("scenario files", () => {
     ["steps:\n  - end: soon", /^s\.yaml:2: steps\[0\]\.end must be one of completed/],
     ["", /^s\.yaml:1: the file must be a mapping/],
   ])("say in one line what is wrong: %j", async (text, expected) => {
-    const error: unknown = await loadScenario(text, "s.yaml").catch((reason: unknown) => reason);
+    const error: unknown = await parseScenario(text, "s.yaml").catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(ScenarioError);
     expect((error as Error).message).toMatch(expected);
     expect((error as Error).message).not.toContain("\n");
@@ -135,7 +135,7 @@ describe("scenario files", () => {
           fc.json().map((value) => `steps: ${value}`),
         ),
         async (text) => {
-          const result: unknown = await loadScenario(text, "s.yaml").catch((reason: unknown) => reason);
+          const result: unknown = await parseScenario(text, "s.yaml").catch((reason: unknown) => reason);
           if (result instanceof Error) expect(result).toBeInstanceOf(ScenarioError);
         },
       ),
@@ -161,7 +161,9 @@ describe("createLanguageModel", () => {
       provider: "deepseek.chat",
     });
     await expect(createLanguageModel({ ...settings, provider: "nobody" })).rejects.toThrow("set base_url");
-    await expect(createLanguageModel({ ...settings, baseUrl: "ftp://x" })).rejects.toThrow("no http or https address");
+    await expect(createLanguageModel({ ...settings, baseUrl: "ftp://x" })).rejects.toThrow(
+      'base_url is "ftp://x", but must be an address that begins with https://',
+    );
   });
 
   it("reads a scenario for the offline model", async () => {

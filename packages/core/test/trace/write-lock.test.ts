@@ -56,12 +56,27 @@ describe("the lock of a Session", () => {
 
   test("does not touch other Sessions, nor the same Session elsewhere", async () => {
     const tracesDir = temporaryDirectory();
-    const locks = [
-      await acquireWriteLock(tracesDir, sessionId),
-      await acquireWriteLock(tracesDir, `${sessionId}x`),
-      await acquireWriteLock(temporaryDirectory(), sessionId),
+    const places: [string, string][] = [
+      [tracesDir, sessionId],
+      [tracesDir, `${sessionId}x`],
+      [temporaryDirectory(), sessionId],
     ];
-    for (const lock of locks) await lock.release();
+    const refused: boolean[][] = [];
+    const isHeld = async ([directory, id]: [string, string]): Promise<boolean> => {
+      const lock = await acquireWriteLock(directory, id).catch(() => undefined);
+      await lock?.release();
+      return lock === undefined;
+    };
+    for (const [directory, id] of places) {
+      const lock = await acquireWriteLock(directory, id);
+      refused.push(await Promise.all(places.map(isHeld)));
+      await lock.release();
+    }
+    expect(refused).toEqual([
+      [true, false, false],
+      [false, true, false],
+      [false, false, true],
+    ]);
   });
 
   test("names the process that has it, lets readers in, and ends with that process, however it ends", async () => {

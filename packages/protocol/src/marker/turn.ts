@@ -1,5 +1,5 @@
 /** A turn that did not finish, as text that a model can read: what was asked, thought, said, called and answered. */
-import { unreachable } from "../match.ts";
+import { isCompleted, unreachable } from "../match.ts";
 import type { StopReason } from "../message.ts";
 import { escapeBareMarkers, escapeMarkers, markerBlock, readMarkerBlock } from "./grammar.ts";
 
@@ -55,7 +55,7 @@ function renderEntry(entry: TurnEntry): string {
     case "tool_call":
       return labelled(`tool call ${inLabel(entry.name)}, id ${inLabel(entry.toolCallId)}`, entry.arguments);
     case "tool_output": {
-      const ending = entry.stopReason === undefined || entry.stopReason === "completed" ? "" : `, ${entry.stopReason}`;
+      const ending = isCompleted({ stop_reason: entry.stopReason }) ? "" : `, ${entry.stopReason}`;
       return labelled(`tool output, id ${inLabel(entry.toolCallId)}${ending}`, entry.output);
     }
     case "block":

@@ -1,5 +1,5 @@
 /** The environment of a command: what it inherits, less our secrets and whatever would wait for a person or colour its output. */
-import { usableSecrets } from "../text/text-gate.ts";
+import { usableSecrets } from "../../shared/secrets.ts";
 
 type Variables = Record<string, string>;
 

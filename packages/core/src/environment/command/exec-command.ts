@@ -1,8 +1,9 @@
 import { stat } from "node:fs/promises";
 import { defineTool } from "../define-tool.ts";
-import type { Tool, ToolContext, ToolResult } from "../tool.ts";
+import type { Tool, ToolContext, ToolLimits, ToolResult } from "../tool.ts";
 import { servicesOf } from "../tool-context.ts";
 import { ToolError } from "../tool-error.ts";
+import { wordsOf } from "../../shared/error-words.ts";
 import type { CommandExit } from "./command-process.ts";
 
 interface ExecCommandArguments {
@@ -30,7 +31,7 @@ const parameters = {
   additionalProperties: false,
 };
 
-export function execCommandTool(limits: { timeoutMs: number; maxOutputLength?: number | undefined }): Tool {
+export function execCommandTool(limits: ToolLimits): Tool {
   return defineTool<ExecCommandArguments>({
     name: "exec_command",
     description,
@@ -76,7 +77,7 @@ async function checkDirectory(path: string): Promise<void> {
 }
 
 function startError(error: unknown): ToolError {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = wordsOf(error);
   if (message.includes("E2BIG")) {
     return new ToolError("The command is too long for the system: write it to a file and run the file.");
   }

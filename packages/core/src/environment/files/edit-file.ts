@@ -1,5 +1,5 @@
 import { defineTool } from "../define-tool.ts";
-import type { Tool, ToolContext, ToolResult } from "../tool.ts";
+import type { Tool, ToolContext, ToolLimits, ToolResult } from "../tool.ts";
 import { servicesOf } from "../tool-context.ts";
 import { writeAtomically } from "./atomic-write.ts";
 import { fileDiff } from "./file-diff.ts";
@@ -28,7 +28,7 @@ interface PlannedEdit {
 const changedNote =
   "[the file had been changed by someone else since you last saw it: read it again before more edits]";
 
-export function editFileTool(limits: { timeoutMs: number; maxOutputLength?: number | undefined }): Tool {
+export function editFileTool(limits: ToolLimits): Tool {
   return defineTool<EditFileArguments>({
     name: "edit_file",
     description:
@@ -109,11 +109,15 @@ function notFound(args: EditFileArguments, text: string): string {
     : `${words} Line ${line} is like it but for white space: copy the text exactly, with its indentation.`;
 }
 
+const maxComparedLines = 1_000_000;
+
 /** 1-based number of the first line from which on the text is the same but for white space. */
 function similarLine(text: string, wanted: string): number | undefined {
   const squeeze = (line: string): string => line.replace(/\s+/g, " ").trim();
   const needle = wanted.trim().split("\n").map(squeeze);
   const lines = text.split("\n").map(squeeze);
+  // A hint is not worth minutes.
+  if (needle.length * lines.length > maxComparedLines) return undefined;
   const index = lines.findIndex((_, start) => needle.every((line, offset) => lines[start + offset] === line));
   return index < 0 ? undefined : index + 1;
 }

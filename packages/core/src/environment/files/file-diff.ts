@@ -1,10 +1,13 @@
 /** A unified diff for a person and for the model. */
 
-const timeoutMs = 500;
-const maxEditLength = 5000;
+/** It is made in one go, during which nothing else happens. */
+const timeoutMs = 25;
+const maxEditLength = 2000;
+const maxLines = 20_000;
 
 /** The library is loaded when the first diff is made. */
 export async function fileDiff(path: string, before: string, after: string): Promise<string> {
+  if (lineCount(before) + lineCount(after) > maxLines) return tooLarge(path, before, after);
   const { createTwoFilesPatch, FILE_HEADERS_ONLY } = await import("diff");
   const patch = createTwoFilesPatch(path, path, before, after, undefined, undefined, {
     context: 3,
@@ -12,7 +15,10 @@ export async function fileDiff(path: string, before: string, after: string): Pro
     maxEditLength,
     headerOptions: FILE_HEADERS_ONLY,
   });
-  if (patch !== undefined) return patch;
+  return patch ?? tooLarge(path, before, after);
+}
+
+function tooLarge(path: string, before: string, after: string): string {
   return `[the change of ${path} is too large for a diff: ${lineCount(before)} lines before, ${lineCount(after)} after]\n`;
 }
 

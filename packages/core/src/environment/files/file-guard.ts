@@ -3,7 +3,7 @@ import { type BigIntStats, type Dirent, readdirSync, statSync } from "node:fs";
 import { basename, isAbsolute, join, relative, resolve, sep } from "node:path";
 import picomatch from "picomatch";
 import { ToolError } from "../tool-error.ts";
-import { type TracedPath, tracePath } from "./trace-path.ts";
+import { type FollowedPath, followLinks } from "./follow-links.ts";
 
 export interface FileGuardOptions {
   /** Absolute, as are all paths here. */
@@ -40,10 +40,10 @@ export class FileGuard {
    */
   resolve(path: string): string {
     if (path.includes("\0")) throw new ToolError("The path holds a NUL character: leave it out.");
-    const traced = tracePath(resolve(this.options.workspaceDir, path));
-    if (traced === undefined) throw new ToolError(`The links of this path go in a circle: ${path}`);
-    if (this.#forbids(traced)) throw forbidden(path);
-    return traced.real;
+    const followed = followLinks(resolve(this.options.workspaceDir, path));
+    if (followed === undefined) throw new ToolError(`The links of this path go in a circle: ${path}`);
+    if (this.#forbids(followed)) throw forbidden(path);
+    return followed.real;
   }
 
   /** For what a directory lists: a real path without links below it. */
@@ -66,8 +66,8 @@ export class FileGuard {
     }
   }
 
-  #forbids(traced: TracedPath): boolean {
-    return traced.visited.some((path) => this.#forbidsName(path)) || this.#forbidsRoot(traced.real);
+  #forbids(followed: FollowedPath): boolean {
+    return followed.visited.some((path) => this.#forbidsName(path)) || this.#forbidsRoot(followed.real);
   }
 
   #forbidsRoot(path: string): boolean {
@@ -128,7 +128,7 @@ function folded(path: string): string {
 }
 
 function realOf(path: string): string {
-  return tracePath(resolve(path))?.real ?? resolve(path);
+  return followLinks(resolve(path))?.real ?? resolve(path);
 }
 
 /** Length of the longest root that holds the path; 0 when none does. */

@@ -1,7 +1,7 @@
 /** The .gitignore files that hold for a directory. */
-import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
 import { join, relative, sep } from "node:path";
 import ignore, { type Ignore } from "ignore";
+import { readRegularFileSync } from "../../shared/regular-file.ts";
 
 const maxRuleBytes = 256 * 1024;
 
@@ -46,14 +46,9 @@ export class IgnoreRules {
 
 /** Only of a regular file: a link may lead anywhere. */
 function readRules(path: string): string | undefined {
-  let descriptor: number | undefined;
   try {
-    descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
-    const stats = fstatSync(descriptor);
-    return stats.isFile() && stats.size <= maxRuleBytes ? readFileSync(descriptor, "utf8") : undefined;
+    return readRegularFileSync(path, { maxBytes: maxRuleBytes }).toString("utf8");
   } catch {
     return undefined;
-  } finally {
-    if (descriptor !== undefined) closeSync(descriptor);
   }
 }

@@ -1,6 +1,8 @@
 /** Opens what is a regular file, and nothing else. */
-import { type BigIntStats, constants, type Stats } from "node:fs";
-import { type FileHandle, lstat, open, readlink } from "node:fs/promises";
+import type { BigIntStats, Stats } from "node:fs";
+import { type FileHandle, lstat, readlink } from "node:fs/promises";
+import { errnoOf } from "../../shared/error-words.ts";
+import { NotRegularFileError, openRegularFile } from "../../shared/regular-file.ts";
 import { ToolError } from "../tool-error.ts";
 import type { FileGuard } from "./file-guard.ts";
 
@@ -20,34 +22,18 @@ export async function openFile(guard: FileGuard, path: string, realPath: string)
     throw fileError(path, error);
   });
   refuseSpecial(path, entry);
-  const flags = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW;
-  const handle = await open(realPath, flags).catch((error: unknown) => {
+  const opened = await openRegularFile(realPath).catch((error: unknown) => {
+    if (error instanceof NotRegularFileError) refuseSpecial(path, error.stats);
     throw fileError(path, error);
   });
   try {
-    const stats = await handle.stat({ bigint: true });
-    refuseSpecial(path, stats);
-    const now = await readlink(`/proc/self/fd/${handle.fd}`).catch(() => undefined);
-    guard.checkOpened(path, { stats, realPath: now });
-    return { handle, stats };
+    const now = await readlink(`/proc/self/fd/${opened.handle.fd}`).catch(() => undefined);
+    guard.checkOpened(path, { stats: opened.stats, realPath: now });
+    return opened;
   } catch (error) {
-    await handle.close();
+    await opened.handle.close();
     throw error;
   }
-}
-
-/** Everything up to a limit; one byte more says that there is more. */
-export async function readUpTo(handle: FileHandle, limit: number): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  while (length <= limit) {
-    const chunk = Buffer.allocUnsafe(Math.min(256 * 1024, limit + 1 - length));
-    const { bytesRead } = await handle.read(chunk, 0, chunk.length, length);
-    if (bytesRead === 0) break;
-    chunks.push(chunk.subarray(0, bytesRead));
-    length += bytesRead;
-  }
-  return Buffer.concat(chunks);
 }
 
 /** @throws ToolError for a directory, FIFO, device or socket. */
@@ -66,7 +52,7 @@ function kindOf(entry: Stats | BigIntStats): string {
 
 /** The system's error in words. */
 export function fileError(path: string, error: unknown): Error {
-  const code: unknown = error instanceof Error && "code" in error ? error.code : undefined;
+  const code = errnoOf(error);
   if (code === "ENOENT") return new ToolError(`There is no file ${path}.`);
   if (code === "ENOTDIR") return new ToolError(`A part of ${path} is a file, not a directory.`);
   if (code === "EACCES" || code === "EPERM") return new ToolError(`The system does not permit access to ${path}.`);

@@ -1,11 +1,13 @@
 import type { FileHandle } from "node:fs/promises";
+import { readUpTo } from "../../shared/regular-file.ts";
+import { environmentDefaults } from "../defaults.ts";
 import { defineTool } from "../define-tool.ts";
-import { headOf } from "../text/cut.ts";
-import type { Tool, ToolContext, ToolResult } from "../tool.ts";
+import { headOf } from "../../shared/cut.ts";
+import type { Tool, ToolContext, ToolLimits, ToolResult } from "../tool.ts";
 import { servicesOf } from "../tool-context.ts";
 import { ToolError } from "../tool-error.ts";
 import { imageType } from "./image-type.ts";
-import { openFile, readUpTo } from "./open-file.ts";
+import { openFile } from "./open-file.ts";
 import { decodeText } from "./text-encoding.ts";
 
 interface ReadFileArguments {
@@ -21,10 +23,9 @@ const maxImageBytes = 5 * 1024 * 1024;
 const defaultLines = 2000;
 const maxLineLength = 2000;
 /** Leaves room for the words at the end. */
-const maxTextLength = 15_000;
+const maxTextLength = environmentDefaults.maxOutputLength - 1000;
 
-export function readFileTool(limits: { timeoutMs: number; maxOutputLength?: number | undefined }): Tool {
-  const maxLength = Math.min(maxTextLength, Math.max(200, (limits.maxOutputLength ?? 16_000) - 1000));
+export function readFileTool(limits: ToolLimits): Tool {
   return defineTool<ReadFileArguments>({
     name: "read_file",
     description:
@@ -43,11 +44,11 @@ export function readFileTool(limits: { timeoutMs: number; maxOutputLength?: numb
     },
     permission: "r",
     ...limits,
-    execute: (args, context) => readFile(args, context, maxLength),
+    execute: readFile,
   });
 }
 
-async function readFile(args: ReadFileArguments, context: ToolContext, maxLength: number): Promise<ToolResult> {
+async function readFile(args: ReadFileArguments, context: ToolContext): Promise<ToolResult> {
   const { files, readLedger } = servicesOf(context);
   const realPath = files.resolve(args.file_path);
   const { handle } = await openFile(files, args.file_path, realPath);
@@ -57,7 +58,7 @@ async function readFile(args: ReadFileArguments, context: ToolContext, maxLength
     if (whole) readLedger.note(realPath, start);
     const image = imageType(start);
     if (image !== undefined) return imageResult(args.file_path, image, start);
-    const page = { first: args.offset ?? 1, count: args.limit ?? defaultLines, maxLength };
+    const page = { first: args.offset ?? 1, count: args.limit ?? defaultLines };
     if (!whole) return { output: await readPage(largeFileLines(handle, context.signal), page) };
     const decoded = decodeText(start);
     if (decoded === undefined) return { output: `[binary file, ${start.length} bytes: not shown]` };
@@ -109,7 +110,7 @@ async function* largeFileLines(handle: FileHandle, signal: AbortSignal): AsyncGe
 
 async function readPage(
   lines: Iterable<string> | AsyncIterable<string>,
-  page: { first: number; count: number; maxLength: number },
+  page: { first: number; count: number },
 ): Promise<string> {
   const shown: string[] = [];
   let length = 0;
@@ -118,7 +119,7 @@ async function readPage(
     number++;
     if (number < page.first) continue;
     const text = numbered(number, line.endsWith("\r") ? line.slice(0, -1) : line);
-    if (shown.length >= page.count || (length + text.length > page.maxLength && shown.length > 0)) {
+    if (shown.length >= page.count || (length + text.length > maxTextLength && shown.length > 0)) {
       return `${shown.join("\n")}\n[more lines follow: go on with offset ${number}]`;
     }
     shown.push(text);

@@ -1,8 +1,8 @@
-/// <reference lib="es2024.string" />
 /** The work of list_files and search_files: synchronous, for a thread that can be ended. */
-import { closeSync, constants, fstatSync, openSync, readSync, statSync } from "node:fs";
+import { type BigIntStats, statSync } from "node:fs";
 import { relative } from "node:path";
-import { headOf } from "../text/cut.ts";
+import { headOf } from "../../shared/cut.ts";
+import { readRegularFileSync } from "../../shared/regular-file.ts";
 import { FileGuard, type FileGuardOptions } from "./file-guard.ts";
 import { toExpression } from "./search-pattern.ts";
 import { decodeText } from "./text-encoding.ts";
@@ -75,22 +75,11 @@ function* filesToSearch(guard: FileGuard, job: SearchJob): Generator<string> {
 
 /** `undefined` for what is no text, too large, forbidden under its other name, or cannot be read. */
 function readText(guard: FileGuard, path: string): string | undefined {
-  let descriptor: number | undefined;
   try {
-    descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
-    const stats = fstatSync(descriptor, { bigint: true });
-    if (!stats.isFile() || stats.size > maxSearchedBytes) return undefined;
-    guard.checkOpened(path, { stats, realPath: undefined });
-    const bytes = Buffer.allocUnsafe(Number(stats.size));
-    let length = 0;
-    for (let read = -1; read !== 0 && length < bytes.length; length += read) {
-      read = readSync(descriptor, bytes, length, bytes.length - length, length);
-    }
-    return decodeText(bytes.subarray(0, length))?.text;
+    const check = (stats: BigIntStats): void => guard.checkOpened(path, { stats, realPath: undefined });
+    return decodeText(readRegularFileSync(path, { maxBytes: maxSearchedBytes, check }))?.text;
   } catch {
     return undefined;
-  } finally {
-    if (descriptor !== undefined) closeSync(descriptor);
   }
 }
 

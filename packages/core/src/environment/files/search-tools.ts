@@ -1,12 +1,13 @@
 import { stat } from "node:fs/promises";
 import { isAbsolute, relative, resolve } from "node:path";
 import { defineTool } from "../define-tool.ts";
-import type { Tool, ToolContext } from "../tool.ts";
+import type { Tool, ToolContext, ToolLimits } from "../tool.ts";
 import { servicesOf } from "../tool-context.ts";
 import { ToolError } from "../tool-error.ts";
 import type { FileGuard } from "./file-guard.ts";
 import { fileError } from "./open-file.ts";
 import { runSearchJob } from "./search-job.ts";
+import { wordsOf } from "../../shared/error-words.ts";
 import { toExpression } from "./search-pattern.ts";
 
 interface ListFilesArguments {
@@ -18,11 +19,6 @@ interface ListFilesArguments {
 interface SearchFilesArguments extends ListFilesArguments {
   pattern: string;
   limit?: number;
-}
-
-interface Limits {
-  timeoutMs: number;
-  maxOutputLength?: number | undefined;
 }
 
 const maxListed = 1000;
@@ -38,7 +34,7 @@ const whereProperties = {
   description: { type: "string", description: "One sentence for the person watching: what this looks for." },
 };
 
-export function listFilesTool(limits: Limits): Tool {
+export function listFilesTool(limits: ToolLimits): Tool {
   return defineTool<ListFilesArguments>({
     name: "list_files",
     description: `Lists what is in a directory and below, nearest first, at most ${maxListed}. Heeds .gitignore; follows no links.`,
@@ -53,7 +49,7 @@ export function listFilesTool(limits: Limits): Tool {
   });
 }
 
-export function searchFilesTool(limits: Limits): Tool {
+export function searchFilesTool(limits: ToolLimits): Tool {
   return defineTool<SearchFilesArguments>({
     name: "search_files",
     description:
@@ -85,9 +81,7 @@ async function search(args: SearchFilesArguments, context: ToolContext): Promise
   try {
     toExpression(args.pattern);
   } catch (error) {
-    throw new ToolError(
-      `\`pattern\` is no regular expression: ${error instanceof Error ? error.message : String(error)}`,
-    );
+    throw new ToolError(`\`pattern\` is no regular expression: ${wordsOf(error)}`);
   }
   const root = await searchRoot(files, args.path, "any");
   const limit = args.limit ?? defaultMatches;

@@ -1,7 +1,8 @@
 /** A text file that is read to be written again. */
+import { readUpTo } from "../../shared/regular-file.ts";
 import { ToolError } from "../tool-error.ts";
 import type { FileGuard } from "./file-guard.ts";
-import { openFile, readUpTo } from "./open-file.ts";
+import { openFile } from "./open-file.ts";
 import { type DecodedText, decodeText } from "./text-encoding.ts";
 
 const maxEditBytes = 8 * 1024 * 1024;

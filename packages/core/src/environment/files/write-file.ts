@@ -1,13 +1,14 @@
 import { lstat, mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
+import { readUpTo } from "../../shared/regular-file.ts";
 import { defineTool } from "../define-tool.ts";
-import type { Tool, ToolContext, ToolResult } from "../tool.ts";
+import type { Tool, ToolContext, ToolLimits, ToolResult } from "../tool.ts";
 import { servicesOf } from "../tool-context.ts";
 import { writeAtomically } from "./atomic-write.ts";
 import { fileDiff } from "./file-diff.ts";
 import { ToolError } from "../tool-error.ts";
 import type { FileGuard } from "./file-guard.ts";
-import { fileError, openFile, readUpTo, refuseSpecial } from "./open-file.ts";
+import { fileError, openFile, refuseSpecial } from "./open-file.ts";
 import { decodeText } from "./text-encoding.ts";
 
 interface WriteFileArguments {
@@ -19,7 +20,7 @@ interface WriteFileArguments {
 /** Of a larger file no diff is made. */
 const maxDiffBytes = 8 * 1024 * 1024;
 
-export function writeFileTool(limits: { timeoutMs: number; maxOutputLength?: number | undefined }): Tool {
+export function writeFileTool(limits: ToolLimits): Tool {
   return defineTool<WriteFileArguments>({
     name: "write_file",
     description:

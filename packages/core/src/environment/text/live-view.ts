@@ -1,4 +1,4 @@
-import { headOf } from "./cut.ts";
+import { headOf } from "../../shared/cut.ts";
 
 /** What a reader sees of a running tool: at most `limit` characters, then one `[…]`. */
 export class LiveView {

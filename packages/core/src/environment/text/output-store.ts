@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { closeSync, mkdirSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { headOf, tailOf } from "./cut.ts";
+import { headOf, tailOf } from "../../shared/cut.ts";
 
 const maxSpillBytes = 8 * 1024 * 1024;
 

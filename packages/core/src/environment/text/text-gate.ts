@@ -1,8 +1,5 @@
-/// <reference lib="es2024.string" />
 /** What every text of a tool passes before anyone sees it: no secret, no lone surrogate, no NUL. */
-
-const maskText = "[masked]";
-const minSecretLength = 8;
+import { mask, usableSecrets } from "../../shared/secrets.ts";
 
 interface Match {
   start: number;
@@ -24,41 +21,38 @@ export class TextGate {
   /** What may go out now; the rest is held until it is known not to be the beginning of a secret. */
   push(text: string): string {
     const all = this.#held + text.replaceAll("\0", "");
-    let out = "";
-    let position = 0;
-    for (;;) {
-      const match = this.#nextMatch(all, position);
-      const hold = this.#holdFrom(all, position);
-      if (match !== undefined && match.start < hold) {
-        out += all.slice(position, match.start) + maskText;
-        position = match.end;
-        continue;
-      }
-      this.#held = all.slice(hold);
-      return (out + all.slice(position, hold)).toWellFormed();
-    }
+    const { masked, end, hold } = this.#maskIn(all, (from) => this.#holdFrom(all, from));
+    this.#held = all.slice(hold);
+    return (masked + all.slice(end, hold)).toWellFormed();
   }
 
   /** What was held: nothing more comes. */
   flush(): string {
-    const rest = this.#held;
+    const all = this.#held;
     this.#held = "";
-    let out = "";
-    let position = 0;
-    for (let match = this.#nextMatch(rest, 0); match !== undefined; match = this.#nextMatch(rest, position)) {
-      out += rest.slice(position, match.start) + maskText;
-      position = match.end;
-    }
-    return (out + rest.slice(position)).toWellFormed();
+    const { masked, end } = this.#maskIn(all, () => all.length);
+    return (masked + all.slice(end)).toWellFormed();
   }
 
-  #nextMatch(text: string, from: number): Match | undefined {
-    let best: Match | undefined;
-    for (const secret of this.#secrets) {
-      const start = text.indexOf(secret, from);
-      if (start >= 0 && (best === undefined || start < best.start)) best = { start, end: start + secret.length };
+  /** Masks the secrets that begin before what must wait: gives the text up to the end of the last one. */
+  #maskIn(text: string, holdFrom: (from: number) => number): { masked: string; end: number; hold: number } {
+    let hold = holdFrom(0);
+    const next = this.#secrets.map((secret) => text.indexOf(secret));
+    let masked = "";
+    let end = 0;
+    for (;;) {
+      let first: Match | undefined;
+      for (const [index, secret] of this.#secrets.entries()) {
+        let start = next[index] ?? -1;
+        // Each secret is looked for from where it was found last: one that is not there is looked for once.
+        if (start >= 0 && start < end) next[index] = start = text.indexOf(secret, end);
+        if (start >= 0 && (first === undefined || start < first.start)) first = { start, end: start + secret.length };
+      }
+      if (first === undefined || first.start >= hold) return { masked, end, hold };
+      masked += text.slice(end, first.start) + mask;
+      end = first.end;
+      if (end > hold) hold = holdFrom(end);
     }
-    return best;
   }
 
   /** Index of the first unit that must wait for what follows; the length of the text when none must. */
@@ -76,9 +70,4 @@ export class TextGate {
 export function gateText(text: string, secrets: readonly string[]): string {
   const gate = new TextGate(secrets);
   return gate.push(text) + gate.flush();
-}
-
-/** Those long enough to be told from ordinary words, longest first. */
-export function usableSecrets(secrets: readonly string[]): string[] {
-  return [...new Set(secrets)].filter((secret) => secret.length >= minSecretLength).sort((a, b) => b.length - a.length);
 }

@@ -1,6 +1,6 @@
 /** The chunks of one streamed chat completion as stream parts, and how the stream ended. */
 import type { LanguageModelV3FinishReason, LanguageModelV3StreamPart, LanguageModelV3Usage } from "@ai-sdk/provider";
-import { isRecord, type JsonRecord, nonEmptyString } from "../json-value.ts";
+import { isRecord, isShallow, type JsonRecord, nonEmptyString } from "../../shared/json.ts";
 import { type Fault, ProviderFault } from "../provider-fault.ts";
 import { ReasoningDetails, type ReasoningPiece, readContentParts, readReasoning } from "./reasoning.ts";
 import { ToolCallAssembler } from "./tool-calls.ts";
@@ -8,28 +8,30 @@ import { readUsage, unknownUsage } from "./usage.ts";
 
 type Unified = LanguageModelV3FinishReason["unified"];
 
-const finishWords: Record<string, Unified> = {
-  stop: "stop",
-  eos: "stop",
-  end_turn: "stop",
-  stop_sequence: "stop",
-  length: "length",
-  max_tokens: "length",
-  model_length: "length",
-  model_context_window_exceeded: "length",
-  tool_calls: "tool-calls",
-  function_call: "tool-calls",
-  content_filter: "content-filter",
-  refusal: "content-filter",
-  sensitive: "content-filter",
-};
+const finishWords: ReadonlyMap<string, Unified> = new Map(
+  Object.entries<Unified>({
+    stop: "stop",
+    eos: "stop",
+    end_turn: "stop",
+    stop_sequence: "stop",
+    length: "length",
+    max_tokens: "length",
+    model_length: "length",
+    model_context_window_exceeded: "length",
+    tool_calls: "tool-calls",
+    function_call: "tool-calls",
+    content_filter: "content-filter",
+    refusal: "content-filter",
+    sensitive: "content-filter",
+  }),
+);
 
 /** Words for a fault, and the code by which it is classified. */
-const faultWords: Record<string, string> = {
-  error: "",
-  network_error: "connection_error",
-  insufficient_system_resource: "insufficient_system_resource",
-};
+const faultWords: ReadonlyMap<string, string> = new Map([
+  ["error", ""],
+  ["network_error", "connection_error"],
+  ["insufficient_system_resource", "insufficient_system_resource"],
+]);
 
 export interface ChunkReaderOptions {
   /** Of `providerMetadata`. */
@@ -95,7 +97,7 @@ export class ChunkReader {
     if (this.isDone) return;
     const word = this.#finishWord;
     if (word === undefined) return this.fail({ kind: "truncated", detail });
-    const unified = this.#hasRefusal ? "content-filter" : (finishWords[word.toLowerCase()] ?? "other");
+    const unified = this.#hasRefusal ? "content-filter" : (finishWords.get(word.toLowerCase()) ?? "other");
     this.#endBlock();
     if (unified !== "length" && unified !== "content-filter") {
       const nameless = this.#calls.calls.some((call) => call.name === "");
@@ -142,7 +144,7 @@ export class ChunkReader {
     const word = nonEmptyString(choice["finish_reason"]);
     if (word === undefined) return;
     this.#finishWord = word;
-    const code = faultWords[word.toLowerCase()];
+    const code = faultWords.get(word.toLowerCase());
     if (code === undefined) return;
     this.fail({ kind: "error_object", error: { code, message: `the answer ended with finish reason "${word}"` } });
   }
@@ -199,7 +201,7 @@ export class ChunkReader {
       const details = this.#details.all;
       const metadata = {
         reasoning_field: this.#reasoningField,
-        ...(details.length > 0 && { reasoning_details: structuredClone(details) as never }),
+        ...(details.length > 0 && isShallow(details) && { reasoning_details: structuredClone(details) as never }),
       };
       this.#parts.push({
         type: "reasoning-end",

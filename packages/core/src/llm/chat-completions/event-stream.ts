@@ -1,6 +1,7 @@
 /** The body of an answer, read as server-sent events: one batch of stream parts for each network read. */
 import { createParser, type EventSourceParser } from "eventsource-parser";
-import { isRecord, parseJson } from "../json-value.ts";
+import { shortened } from "../../shared/cut.ts";
+import { isRecord, parseJson } from "../../shared/json.ts";
 import type { PartBatch, PartBatches } from "../part-batches.ts";
 import { ChunkReader, type ChunkReaderOptions } from "./chunks.ts";
 
@@ -8,6 +9,8 @@ import { ChunkReader, type ChunkReaderOptions } from "./chunks.ts";
 const maxEventLength = 32 * 1024 * 1024;
 /** Characters kept of a body that has shown no event yet: it may be an error in another shape. */
 const keptLength = 64 * 1024;
+/** Characters shown of what cannot be read. */
+const excerptLength = 200;
 /** How long a connection may take to end after its last event before it is given up instead of being used again. */
 const drainMs = 250;
 
@@ -82,7 +85,10 @@ export class ChatEventStream implements PartBatches {
     try {
       chunk = JSON.parse(data);
     } catch {
-      return this.#chunks.fail({ kind: "unreadable", detail: `an event that is no JSON: ${excerpt(data)}` });
+      return this.#chunks.fail({
+        kind: "unreadable",
+        detail: `an event that is no JSON: ${shortened(data, excerptLength)}`,
+      });
     }
     if (event === "error") return this.#chunks.fail({ kind: "error_object", error: chunk });
     // An event that the end of the body cut off counts only where nothing can be missing after it.
@@ -106,7 +112,7 @@ export class ChatEventStream implements PartBatches {
     if (text === "") return;
     const value = parseJson(text);
     if (hasError(value)) return this.#chunks.fail({ kind: "error_object", error: value });
-    const detail = `the body is no event stream: ${excerpt(text)}`;
+    const detail = `the body is no event stream: ${shortened(text, excerptLength)}`;
     if (!text.startsWith(":") && !/^(data|event|id|retry):/m.test(text))
       this.#chunks.fail({ kind: "unreadable", detail });
   }
@@ -116,8 +122,4 @@ function hasError(value: unknown): boolean {
   return (
     isRecord(value) && (Boolean(value["error"]) || value["object"] === "error" || typeof value["message"] === "string")
   );
-}
-
-function excerpt(text: string): string {
-  return text.length > 200 ? `${text.slice(0, 200)}…` : text;
 }

@@ -1,7 +1,10 @@
 /** OpenAI's chat completions, and every server that speaks them. */
 import type { LanguageModelV3, LanguageModelV3CallOptions, LanguageModelV3StreamResult } from "@ai-sdk/provider";
+import { mask, usableSecrets } from "../../shared/secrets.ts";
+import { readBaseUrl } from "../base-url.ts";
 import { collectParts } from "../collect.ts";
 import type { ModelSettings } from "../model-settings.ts";
+import { ModelSupportError } from "../model-support-error.ts";
 import { BatchedPartStream } from "../part-batches.ts";
 import { ProviderFault } from "../provider-fault.ts";
 import { ChatEventStream } from "./event-stream.ts";
@@ -23,10 +26,13 @@ const maxErrorBytes = 64 * 1024;
  * Streams only. A refused request rejects with a `ProviderFault`; what goes wrong later is an `error` part, with a
  * `finish` part after it that tells the usage. Calls are complete only at the stream's good end. Prompt messages and
  * tool lists are written once for each object: do not change them after they were sent.
+ *
+ * @throws ModelSupportError for an address that cannot be one
  */
 export function createChatCompletionsModel({ settings, fetch }: ChatCompletionsOptions): LanguageModelV3 {
-  const baseUrl = (settings.baseUrl ?? defaultBaseUrl).replace(/\/+$/, "");
-  const hideKey = (text: string): string => withoutKey(text, settings.apiKey);
+  const baseUrl = checkedBaseUrl(settings);
+  const keys = usableSecrets([settings.apiKey ?? ""]);
+  const hideKey = (text: string): string => keys.reduce((shown, key) => shown.replaceAll(key, mask), text);
   const writer = new ChatRequestWriter(settings, baseUrl);
   const doStream = async (options: LanguageModelV3CallOptions): Promise<LanguageModelV3StreamResult> => {
     const response = await send(fetch ?? globalThis.fetch, `${baseUrl}/chat/completions`, {
@@ -53,6 +59,12 @@ export function createChatCompletionsModel({ settings, fetch }: ChatCompletionsO
     doStream,
     doGenerate: async (options) => collectParts((await doStream(options)).stream),
   };
+}
+
+function checkedBaseUrl({ provider, modelId, baseUrl }: ModelSettings): string {
+  const result = readBaseUrl(baseUrl ?? defaultBaseUrl);
+  if (result.ok) return result.url;
+  throw new ModelSupportError(`${provider}/${modelId}: base_url ${result.problem}`);
 }
 
 async function send(fetch: FetchFunction, url: string, init: RequestInit): Promise<Response> {
@@ -90,8 +102,4 @@ async function readError(response: Response): Promise<string> {
   }
   reader.cancel().catch(() => undefined);
   return text;
-}
-
-function withoutKey(text: string, apiKey: string | undefined): string {
-  return apiKey !== undefined && apiKey.length >= 4 ? text.replaceAll(apiKey, "[key]") : text;
 }

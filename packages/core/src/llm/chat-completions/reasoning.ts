@@ -1,5 +1,5 @@
 /** Reasoning comes in fields of different names and must go back in the field it came in. */
-import { isRecord, type JsonRecord, nonEmptyString } from "../json-value.ts";
+import { isRecord, type JsonRecord, nonEmptyString } from "../../shared/json.ts";
 
 export interface ReasoningPiece {
   text: string;

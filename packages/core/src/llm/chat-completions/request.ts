@@ -5,7 +5,7 @@ import type {
   LanguageModelV3Message,
   LanguageModelV3ToolResultPart,
 } from "@ai-sdk/provider";
-import { isRecord, type JsonRecord, nonEmptyString, parseJson } from "../json-value.ts";
+import { isRecord, type JsonRecord, nonEmptyString, parseJson } from "../../shared/json.ts";
 import type { ModelSettings } from "../model-settings.ts";
 import { ownNamespace } from "../prompt-converter.ts";
 

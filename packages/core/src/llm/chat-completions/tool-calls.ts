@@ -3,7 +3,7 @@
  * the first fragment, on every one, late, empty or missing; arguments in pieces, whole, or as an object.
  */
 import { randomUUID } from "node:crypto";
-import { isRecord, nonEmptyString } from "../json-value.ts";
+import { isRecord, nonEmptyString } from "../../shared/json.ts";
 import { JsonExtent } from "./json-extent.ts";
 
 export interface AssembledCall {
@@ -42,6 +42,8 @@ export class ToolCallAssembler {
   readonly #byIndex = new Map<number, OpenCall>();
   /** Newest call of each of the server's ids. */
   readonly #byId = new Map<string, OpenCall>();
+  readonly #ids = new Set<string>();
+  readonly #repeats = new Map<string, number>();
   #last: OpenCall | undefined;
   #chunk = 0;
 
@@ -117,8 +119,12 @@ export class ToolCallAssembler {
 
   /** Of calls that share an id the later ones are numbered. */
   #uniqueId(id: string): string {
+    let number = this.#repeats.get(id) ?? 1;
     let unique = id;
-    for (let number = 2; this.#calls.some((call) => call.id === unique); number += 1) unique = `${id}~${number}`;
+    for (; this.#ids.has(unique); unique = `${id}~${number}`) number += 1;
+    // A server that repeats one id a thousand times is not looked through from the start each time.
+    this.#repeats.set(id, number);
+    this.#ids.add(unique);
     return unique;
   }
 

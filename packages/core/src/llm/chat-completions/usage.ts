@@ -1,6 +1,6 @@
 /** Usage of a chat completion. Cached tokens are part of the prompt's count here, and are counted once. */
 import type { LanguageModelV3Usage } from "@ai-sdk/provider";
-import { isRecord, type JsonRecord } from "../json-value.ts";
+import { isRecord, type JsonRecord } from "../../shared/json.ts";
 
 export const unknownUsage: LanguageModelV3Usage = {
   inputTokens: { total: undefined, noCache: undefined, cacheRead: undefined, cacheWrite: undefined },

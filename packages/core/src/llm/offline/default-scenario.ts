@@ -6,12 +6,12 @@ export const defaultScenario: Scenario = {
     {
       thinking: "A look at the files of the Workspace comes first; then I can say what is there.",
       text: "I will list the files of the Workspace, then answer.",
-      calls: [{ name: "exec_command", arguments: JSON.stringify({ cmd: "ls -a" }) }],
+      calls: [{ name: "list_files", arguments: JSON.stringify({ path: "." }) }],
     },
     {
       text:
-        "That is the list of files. The call and its output are real: your approval, the command and the record all " +
-        "went the same way as with any other model. Only my words come from a script.",
+        "That was a real call, allowed or denied as you or your settings decided, and recorded as with any other model. " +
+        "Only my words come from a script.",
     },
   ],
 };

@@ -1,6 +1,8 @@
 /** Scenario files of the offline model: what it says and calls, one step for each request. */
-import type { StopReason } from "@coxswain/protocol";
-import { isRecord } from "../json-value.ts";
+import { type StopReason, stopReasons } from "@coxswain/protocol";
+import { headOf } from "../../shared/cut.ts";
+import { wordsOf } from "../../shared/error-words.ts";
+import { isRecord } from "../../shared/json.ts";
 
 export interface ScenarioCall {
   name: string;
@@ -29,11 +31,10 @@ export class ScenarioError extends Error {
 
 type Path = readonly (string | number)[];
 
-const ends: readonly string[] = ["completed", "failed", "aborted", "timeout", "malformed", "auth"];
 const stepFields = ["thinking", "text", "calls", "delay_ms", "end"];
 
 /** @throws ScenarioError */
-export async function loadScenario(text: string, fileName: string): Promise<Scenario> {
+export async function parseScenario(text: string, fileName: string): Promise<Scenario> {
   const { LineCounter, parseDocument } = await import("yaml");
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
@@ -62,7 +63,7 @@ function toPlain(document: { toJS(): unknown }): unknown {
   try {
     return document.toJS();
   } catch (error) {
-    throw new ScenarioError(error instanceof Error ? error.message : String(error));
+    throw new ScenarioError(wordsOf(error));
   }
 }
 
@@ -74,8 +75,8 @@ class ScenarioReader {
   }
 
   scenario(value: unknown): Scenario {
-    if (!isRecord(value) || !Array.isArray(value["steps"])) {
-      throw this.#problem([], "must be a mapping with a list of `steps`");
+    if (!isRecord(value) || !Array.isArray(value["steps"]) || value["steps"].length === 0) {
+      throw this.#problem([], "must be a mapping with a list of `steps`, one or more");
     }
     this.#refuseOthers(value, ["steps"], []);
     return { steps: value["steps"].map((step, index) => this.#step(step, ["steps", index])) };
@@ -100,10 +101,11 @@ class ScenarioReader {
       step.delayMs = delayMs;
     }
     if (end !== undefined) {
-      if (typeof end !== "string" || !ends.includes(end)) {
-        throw this.#problem([...path, "end"], `must be one of ${ends.join(", ")}, not ${show(end)}`);
+      const known = stopReasons.find((reason) => reason === end);
+      if (known === undefined) {
+        throw this.#problem([...path, "end"], `must be one of ${stopReasons.join(", ")}, not ${show(end)}`);
       }
-      step.end = end as StopReason;
+      step.end = known;
     }
     return step;
   }
@@ -132,5 +134,5 @@ class ScenarioReader {
 }
 
 function show(value: unknown): string {
-  return (JSON.stringify(value) ?? String(value)).slice(0, 60);
+  return headOf(JSON.stringify(value) ?? String(value), 60);
 }

@@ -10,6 +10,7 @@ import {
   type LLMOutcome,
   type OmniMessage,
   PartialAggregator,
+  systemClock,
   userText,
 } from "@coxswain/core";
 import { createChatCompletionsModel } from "../../../src/llm/chat-completions/model.ts";
@@ -105,26 +106,12 @@ export function chatSettings(baseUrl: string): ModelSettings {
 
 export const generousLimits = { totalMs: 600_000, firstContentMs: 300_000, idleMs: 120_000 };
 
-/** Real time; its sleeps end with their signal, so that nothing outlives a request. */
-export const wallClock = {
-  now: () => Date.now(),
-  sleep: (ms: number, signal?: AbortSignal) =>
-    new Promise<void>((resolve) => {
-      if (signal?.aborted === true) return resolve();
-      const timer = setTimeout(resolve, ms);
-      signal?.addEventListener("abort", () => {
-        clearTimeout(timer);
-        resolve();
-      });
-    }),
-};
-
 export function chatContext(baseUrl: string, options: Partial<GenerativeModelOptions> = {}): GenerativeModel {
   return new GenerativeModel({
-    model: createChatCompletionsModel({ settings: chatSettings(baseUrl) }),
+    model: options.model ?? createChatCompletionsModel({ settings: chatSettings(baseUrl) }),
     systemPrompt: "Be brief.",
     limits: generousLimits,
-    clock: wallClock,
+    clock: systemClock,
     ...options,
   });
 }

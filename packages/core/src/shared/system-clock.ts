@@ -1,4 +1,4 @@
-import type { Clock } from "./engine/ports.ts";
+import type { Clock } from "../engine/ports.ts";
 
 /** The system's time and timers. */
 export const systemClock: Clock = {

@@ -18,3 +18,8 @@ export function tailOf(text: string, length: number): string {
   const start = text.length - Math.max(0, length);
   return text.slice(splitsPair(text, start) ? start + 1 : start);
 }
+
+/** The text, or its beginning and an ellipsis: at most `length` units, of which there must be one. */
+export function shortened(text: string, length: number): string {
+  return text.length <= length ? text : `${headOf(text, length - 1)}…`;
+}

@@ -2,7 +2,7 @@
 import { lstatSync, readlinkSync } from "node:fs";
 import { dirname, join, parse, resolve, sep } from "node:path";
 
-export interface TracedPath {
+export interface FollowedPath {
   /** Without links, `.` and `..`; what does not exist is taken as it is written. */
   real: string;
   /** Every path that was looked at under way: all that a rule about names must be asked about. */
@@ -16,7 +16,7 @@ const maxLinks = 40;
  * @param path Absolute.
  * @returns `undefined` when the links go in a circle.
  */
-export function tracePath(path: string): TracedPath | undefined {
+export function followLinks(path: string): FollowedPath | undefined {
   const visited: string[] = [];
   let { root: current } = parse(resolve(path));
   let rest = stepsOf(resolve(path));

@@ -18,3 +18,9 @@ export function parseJson(text: string): unknown {
 export function nonEmptyString(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }
+
+/** Whether it nests no deeper than people write; what does can overflow whoever walks through it. */
+export function isShallow(value: unknown, levels = 100): boolean {
+  if (typeof value !== "object" || value === null) return true;
+  return levels > 0 && Object.values(value).every((inner) => isShallow(inner, levels - 1));
+}

@@ -45,14 +45,15 @@ export async function manySessions(): Promise<Figure[]> {
 }
 
 function reply(request: number) {
+  if (request === turns) return { deltas: { count: 1, text: "done" } };
   const calls = [{ name: "echo", arguments: '{"text":"again"}', toolCallId: `call_${request}` }];
-  return { deltas: { count: deltas, text: "word " }, calls: request < turns ? calls : [] };
+  return { deltas: { count: deltas, text: "word " }, calls };
 }
 
 /** As many plain generators that build and yield as many messages. */
 async function bare(): Promise<number> {
   async function* stream(): AsyncGenerator<OmniMessage> {
-    for (let turn = 0; turn <= turns; turn += 1) {
+    for (let turn = 0; turn < turns; turn += 1) {
       for (let index = 0; index < deltas; index += 1) yield build.partialText("delta", "word ");
       for (let index = 0; index < 8; index += 1) yield build.requestBegin();
     }

@@ -138,6 +138,10 @@ export class Recorder {
 
   /** Together where the sink can, but for records on which an effect waits. */
   async #writeBatch(batch: readonly Entry[]): Promise<void> {
+    const [only] = batch;
+    if (batch.length === 1 && only !== undefined) {
+      return only.onRecorded === undefined ? undefined : this.#write(only.message);
+    }
     const records = batch.filter((entry) => entry.onRecorded !== undefined).map((entry) => entry.message);
     if (records.length > 1 && this.#sink?.writeAll !== undefined && !this.#isFailing) {
       try {

@@ -47,6 +47,7 @@ export interface LocalEnvironmentOptions {
 export class LocalEnvironment implements EnvironmentInterface {
   readonly #options: LocalEnvironmentOptions;
   readonly #workspaceDir: string;
+  readonly #scratchpadDir: string;
   readonly #clock: Clock;
   readonly #build: Builders;
   readonly #tools: ReadonlyMap<string, Tool>;
@@ -60,6 +61,7 @@ export class LocalEnvironment implements EnvironmentInterface {
   constructor(options: LocalEnvironmentOptions) {
     this.#options = options;
     this.#workspaceDir = resolve(options.workspaceDir);
+    this.#scratchpadDir = resolve(options.scratchpadDir);
     this.#clock = options.clock ?? systemClock;
     this.#build = createBuilders(() => this.#clock.now());
     this.#tools = byName(options.tools);
@@ -75,7 +77,7 @@ export class LocalEnvironment implements EnvironmentInterface {
       ),
       files: new FileGuard({
         workspaceDir: this.#workspaceDir,
-        scratchpadDir: resolve(options.scratchpadDir),
+        scratchpadDir: this.#scratchpadDir,
         forbiddenFiles: options.forbiddenFiles ?? [],
         forbiddenPaths: options.forbiddenPaths ?? [],
       }),
@@ -181,7 +183,7 @@ export class LocalEnvironment implements EnvironmentInterface {
       build: this.#build,
       toolCallId,
       limit: tool?.maxOutputLength ?? this.#options.maxOutputLength ?? environmentDefaults.maxOutputLength,
-      scratchpadDir: resolve(this.#options.scratchpadDir),
+      scratchpadDir: this.#scratchpadDir,
       secrets: this.#secrets,
     });
   }

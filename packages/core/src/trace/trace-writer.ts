@@ -48,6 +48,8 @@ export class TraceWriter implements TraceSink {
   readonly #release: () => Promise<void>;
   readonly #held: HeldRecords;
   #target: OutputTarget;
+  /** Written although the others that were handed over with them were not. */
+  readonly #landed = new WeakSet<OmniMessage>();
   #rotates = false;
   #isDraining = false;
   #drained: Promise<void> | undefined;
@@ -72,6 +74,7 @@ export class TraceWriter implements TraceSink {
    */
   write(message: OmniMessage): Promise<void> {
     if (this.#closing !== undefined) return Promise.reject(new TraceError("closed", "the trace is closed"));
+    if (this.#landed.has(message)) return written;
     const held = this.#held.find(message);
     if (held !== undefined) return this.#waitFor(held);
     return this.writeAll([message]);
@@ -131,7 +134,10 @@ export class TraceWriter implements TraceSink {
       const bytes = Buffer.from(line);
       const offset = Math.max(0, done - start);
       start += bytes.length;
-      if (offset >= bytes.length) continue;
+      if (offset >= bytes.length) {
+        this.#landed.add(message);
+        continue;
+      }
       areKept = this.#held.add({ message, target: this.#target, bytes, offset, mustSync: false }) && areKept;
     }
     this.#afterFailure(error);
@@ -139,7 +145,14 @@ export class TraceWriter implements TraceSink {
   }
 
   async #queueAll(entries: readonly Entry[], mustSync: boolean): Promise<void> {
-    await Promise.all(entries.map(({ message, line }) => this.#queue(message, line, mustSync)));
+    const results = await Promise.allSettled(entries.map(({ message, line }) => this.#queue(message, line, mustSync)));
+    const failure = results.find((result) => result.status === "rejected");
+    if (failure === undefined) return;
+    for (const [index, { status }] of results.entries()) {
+      const message = entries[index]?.message;
+      if (status === "fulfilled" && message !== undefined) this.#landed.add(message);
+    }
+    throw failure.reason;
   }
 
   #queue(message: OmniMessage, line: string, mustSync: boolean): Promise<void> {

@@ -30,14 +30,19 @@ export async function isCompactionDue(run: Run, isTaskEnd: boolean): Promise<Com
 }
 
 /**
+ * @param owed What goes in front of the prompt. Default: all that is owed.
  * @returns Whether a new context is to be opened; on failure everything is as before.
  * @throws Interrupted
  */
-export async function compact(run: Run, reason: CompactionReason, compaction: CompactionParts): Promise<boolean> {
+export async function compact(
+  run: Run,
+  reason: CompactionReason,
+  compaction: CompactionParts,
+  owed: readonly OmniMessage[] = run.parts.ledger.owedInput(),
+): Promise<boolean> {
   const { parts } = run;
   const { ledger, build } = parts;
   const { mode, prompt } = compaction.settings;
-  const owed = ledger.owedInput();
   run.compacting = { reason, mode };
   await record(
     run,
@@ -56,7 +61,7 @@ export async function compact(run: Run, reason: CompactionReason, compaction: Co
   return true;
 }
 
-async function summarize(run: Run, owed: OmniMessage[], prompt: string): Promise<Summary> {
+async function summarize(run: Run, owed: readonly OmniMessage[], prompt: string): Promise<Summary> {
   const { clock, limits, wait, build } = run.parts;
   const request: OmniMessage[] = [...owed];
   const add = async (text: string): Promise<void> => {

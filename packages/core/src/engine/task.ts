@@ -2,26 +2,38 @@
 import { type OmniMessage, steeringText } from "@coxswain/protocol";
 import { compact, isCompactionDue } from "./compaction.ts";
 import { openContext, writeInput } from "./context-input.ts";
+import { makeRoom } from "./overflow.ts";
 import { runAttempt } from "./request.ts";
 import { countTry, noTries } from "./retry.ts";
 import type { Run } from "./run.ts";
 import { TurnDriver } from "./turn-driver.ts";
 
-/** `undefined`: committed, and its calls have their outputs. Otherwise why the run cannot go on. */
-type TurnFailure = string | undefined;
+/** Why a turn was not committed. */
+interface TurnFailure {
+  reason: string;
+  /** The provider said that the input does not fit. */
+  isOverflow: boolean;
+}
 
 /** @throws Interrupted */
 export async function runTask(run: Run, newMessages: readonly OmniMessage[]): Promise<void> {
   const { parts } = run;
   await writeInput(run, newMessages);
-  for (let turns = 0; ; turns += 1) {
+  let hasMadeRoom = false;
+  for (let turns = 0; ; ) {
     const isOver = parts.limits.maxTurns >= 0 && turns >= parts.limits.maxTurns;
     if (!isOver || !parts.inbox.isEmpty) await openContext(run);
     await deliverSteering(run);
     if (isOver) return stopAtMaxTurns(run);
     const failure = await runTurn(run);
-    if (failure !== undefined) return endFailed(run, failure);
-    if (!(await goesOn(run))) return;
+    if (failure === undefined) {
+      turns += 1;
+      hasMadeRoom = false;
+      if (!(await goesOn(run))) return;
+    } else {
+      if (!failure.isOverflow || hasMadeRoom || !(await makeRoom(run))) return endFailed(run, failure.reason);
+      hasMadeRoom = true;
+    }
   }
 }
 
@@ -38,8 +50,11 @@ async function goesOn(run: Run): Promise<boolean> {
   return false;
 }
 
-/** @throws Interrupted */
-async function runTurn(run: Run): Promise<TurnFailure> {
+/**
+ * @returns `undefined` once it is committed and its calls have their outputs.
+ * @throws Interrupted
+ */
+async function runTurn(run: Run): Promise<TurnFailure | undefined> {
   const { parts, interruption } = run;
   let tries = noTries;
   for (;;) {
@@ -63,7 +78,10 @@ async function runTurn(run: Run): Promise<TurnFailure> {
     if (verdict.status !== "completed") driver.withdraw();
     await interruption.until(driver.settled);
     if (verdict.status === "completed") return undefined;
-    if (!mayRetry) return verdict.errorMessage ?? `the request ended as ${verdict.status}`;
+    if (!mayRetry) {
+      const reason = verdict.errorMessage ?? `the request ended as ${verdict.status}`;
+      return { reason, isOverflow: outcome.contextOverflow === true };
+    }
     tries = countTry(tries, outcome);
     await deliverSteering(run);
   }

@@ -1,3 +1,5 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { type ApproveFn, defineTool, isPayload, type OmniMessage, userText } from "@coxswain/core";
 import { describe, expect, it } from "vitest";
 import { collect, newSession, open, resume, sentMessages, wire } from "./support.ts";
@@ -123,7 +125,9 @@ describe("a Session over HTTP", () => {
     const stream: OmniMessage[] = [];
     for await (const message of session.run(go, { signal: controller.signal })) {
       stream.push(message);
-      if (isPayload(message, "request_begin")) setTimeout(() => controller.abort(), 50);
+      if (!isPayload(message, "request_begin")) continue;
+      while (place.server.requests.length === 0) await new Promise((resolve) => setImmediate(resolve));
+      controller.abort();
     }
     expect(stream.at(-1)?.payload.type).toBe("abort");
     const next = await collect(session.run([userText("next")]));
@@ -140,6 +144,14 @@ describe("a Session over HTTP", () => {
     expect(JSON.stringify(await collect(session.history()))).not.toContain("\ufffd");
     await collect(session.run([userText("next")]));
     expect(sentMessages(place, 1)[1]?.content).toBe(text);
+  });
+
+  it("sends a file on that spells half a character as an escape, and the request stays readable", async () => {
+    const place = await open(["parallel-calls-without-index", "good-answer"]);
+    await writeFile(join(place.workspace, "a.txt"), '{"half":"\\ud83d"}');
+    await collect((await newSession(place)).run(go, { approve: allow }));
+    const [output] = sentMessages(place, 1).slice(-2);
+    expect(output?.content).toContain('{"half":"\\ud83d"}');
   });
 
   it("never writes or says its key", async () => {

@@ -175,3 +175,61 @@ describe("a compaction", () => {
     expect(outline(stream).at(-1)).toBe("request_end completed");
   });
 });
+
+describe("an input that does not fit", () => {
+  const overflow: ScriptedStep = { end: "failed", outcome: { contextOverflow: true, errorMessage: "too long" } };
+
+  it("is sent once more after one compaction, into which the pending outputs go cut", async () => {
+    const long = "x".repeat(5_000);
+    const next = scriptedLLM([{ text: "done" }]);
+    const bench = setUp(
+      [{ calls: [{ name: "a" }], usage: { total: 90 } }, overflow, { text: "short" }],
+      { a: () => long },
+      { compaction: settings, createLLM: () => next },
+    );
+    const stream = await collect(bench.engine.run(ask("go"), { approve: allow }));
+    expect(outline(stream)).toEqual(expect.arrayContaining(["request_end failed", "compaction_end completed"]));
+    const [output, prompt] = bench.llm.requests[2]?.newMessages ?? [];
+    expect(JSON.stringify(output?.payload)).toMatch(/x{250}\\n\[4500 characters left out\]\\nx{250}/);
+    expect(prompt?.payload).toMatchObject({ text: "Summarize." });
+    expect(sent(next.requests[0]?.newMessages ?? [])).toMatchObject([
+      { text: "[context_summary]short[/context_summary]" },
+    ]);
+    expect(outline(stream).at(-1)).toBe("request_end completed");
+    expectSound(bench, stream);
+  });
+
+  it("stays owed until it is written again, what a person said above all", async () => {
+    const { bench, next } = setUpCompaction([{ text: "answer" }, overflow, { text: "short" }], [{ text: "done" }]);
+    await collect(bench.engine.run(ask("first")));
+    const stream = await collect(bench.engine.run(ask("the refused words")));
+    expect(sent(next.requests[0]?.newMessages ?? [])).toMatchObject([
+      { sender: "harness" },
+      { text: "the refused words" },
+    ]);
+    expect(outline(bench.trace.newest)).toContain("user: the refused words");
+    expect(outline(stream).at(-1)).toBe("request_end completed");
+    // As a process would find it that died before it could.
+    expect(sent(replayTrace(bench.trace.contexts[0] ?? []).carryOver)).toMatchObject([{ text: "the refused words" }]);
+  });
+
+  it("fails the run when it is refused again, or nothing can be compacted", async () => {
+    const { bench } = setUpCompaction([{ text: "answer" }, overflow, { text: "short" }], [overflow]);
+    await collect(bench.engine.run(ask("first")));
+    expect(outline(await collect(bench.engine.run(ask("too much")))).at(-1)).toBe("abort too long");
+    const alone = setUp([overflow]);
+    expect(outline(await collect(alone.engine.run(ask("too much")))).at(-1)).toBe("abort too long");
+    expect(sent(alone.engine.state.carryOver)).toMatchObject([{ text: "too much" }]);
+  });
+
+  it("fails the run when the compaction does, with everything as it was", async () => {
+    const failed: ScriptedStep = { end: "failed", outcome: { errorMessage: "no" } };
+    const { bench } = setUpCompaction([{ text: "answer" }, overflow, failed], []);
+    const before = await collect(bench.engine.run(ask("first")));
+    const stream = await collect(bench.engine.run(ask("too much")));
+    expect(outline(stream).slice(-2)).toEqual(["compaction_end failed", "abort too long"]);
+    expect(sent(bench.engine.state.history)).toMatchObject([{ text: "first" }, { text: "answer" }]);
+    expect(sent(bench.engine.state.carryOver)).toMatchObject([{ text: "too much" }]);
+    expectSound(bench, [...before, ...stream]);
+  });
+});

@@ -29,5 +29,6 @@ export function exitCodeOf(error: unknown): number {
 /** One line, without `cox: ` in front. */
 export function errorLine(error: unknown): string {
   const words = error instanceof Error ? error.message || error.name : String(error);
-  return inOneLine(words);
+  const isUnknownSession = error instanceof Error && "code" in error && error.code === "not_found";
+  return inOneLine(isUnknownSession ? `${words}; cox sessions lists those there are` : words);
 }

@@ -113,7 +113,9 @@ export class TextView implements TaskView {
     const { status, error_message: error, retry_in_ms: retryInMs, attempt = 1 } = payload;
     if (status === "completed" || status === "aborted" || retryInMs === undefined) return;
     const why = inOneLine(error ?? `the request ended as ${status}`);
-    await this.#screen.line(style.yellow(`[reconnect] ${why}; attempt ${attempt + 1} in ${retryInMs / 1000} s`));
+    await this.#screen.line(
+      style.yellow(`[reconnect] ${why.replace(/\.$/, "")}; attempt ${attempt + 1} in ${retryInMs / 1000} s`),
+    );
     const waitSeconds = Math.ceil(retryInMs / 1000);
     if (waitSeconds < 2) return;
     this.#waiting.start((seconds) =>

@@ -37,7 +37,10 @@ export function ensurePrivateDirectory(path: string, followLink: boolean): void 
     if (stats.isDirectory()) return assertOwner(path, stats.uid);
   } catch (error) {
     if (error instanceof UnsafePathError) throw error;
-    throw new UnsafePathError(`cannot make the directory ${path}: ${wordsOf(error)}`, { cause: error });
+    throw new UnsafePathError(
+      `cannot make the directory ${path} (${errnoOf(error) ?? wordsOf(error)}); choose a place that can be written`,
+      { cause: error },
+    );
   }
   throw new UnsafePathError(`${path} is in the way: a directory must be there; move it away`);
 }

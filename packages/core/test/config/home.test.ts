@@ -66,7 +66,7 @@ describe("our directories", () => {
     );
     const below = join(file, "deeper");
     expect((await configErrorOf(() => ensureDirectory(below))).message).toMatch(
-      new RegExp(`^cannot make the directory ${below}: ENOTDIR`),
+      new RegExp(`^cannot make the directory ${below} \\(ENOTDIR\\); choose`),
     );
     expect((await configErrorOf(() => ensureDirectory("/proc/1/coxswain"))).message).toMatch(
       /^cannot make the directory \/proc\/1\/coxswain: E/,

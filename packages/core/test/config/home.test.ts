@@ -69,7 +69,7 @@ describe("our directories", () => {
       new RegExp(`^cannot make the directory ${below} \\(ENOTDIR\\); choose`),
     );
     expect((await configErrorOf(() => ensureDirectory("/proc/1/coxswain"))).message).toMatch(
-      /^cannot make the directory \/proc\/1\/coxswain: E/,
+      /^cannot make the directory \/proc\/1\/coxswain \(E/,
     );
   });
 });

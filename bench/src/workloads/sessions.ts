@@ -10,28 +10,33 @@ const deltas = 40;
 
 export async function manySessions(): Promise<Figure[]> {
   let peakBytes = 0;
-  const { floor, workload } = await medianPair(5, bare, async () => {
-    const setting = await Setting.open();
-    try {
-      const agent = await setting.agent({ model: () => playedModel(reply), tools: [echoTool] });
-      const open: Session[] = [];
-      for (let index = 0; index < sessions; index += 1) {
-        open.push(await agent.createSession({ workspaceDir: setting.home }));
+  const { floor, workload } = await medianPair(
+    5,
+    bare,
+    async () => {
+      const setting = await Setting.open();
+      try {
+        const agent = await setting.agent({ model: () => playedModel(reply), tools: [echoTool] });
+        const open: Session[] = [];
+        for (let index = 0; index < sessions; index += 1) {
+          open.push(await agent.createSession({ workspaceDir: setting.home }));
+        }
+        globalThis.gc?.();
+        const start = performance.now();
+        const seen = await Promise.all(open.map((session) => read(session, "go")));
+        const ms = performance.now() - start;
+        peakBytes = Math.max(peakBytes, process.memoryUsage().rss);
+        for (const [index, session] of open.entries()) {
+          await setting.checkRecords(session, seen[index] ?? []);
+          await session.dispose();
+        }
+        return ms;
+      } finally {
+        await setting.close();
       }
-      globalThis.gc?.();
-      const start = performance.now();
-      const seen = await Promise.all(open.map((session) => read(session, "go")));
-      const ms = performance.now() - start;
-      peakBytes = Math.max(peakBytes, process.memoryUsage().rss);
-      for (const [index, session] of open.entries()) {
-        await setting.checkRecords(session, seen[index] ?? []);
-        await session.dispose();
-      }
-      return ms;
-    } finally {
-      await setting.close();
-    }
-  });
+    },
+    4,
+  );
   const megabytes = Math.round(peakBytes / 1e6);
   return [
     {

@@ -6,7 +6,7 @@ import { approve, build, echoTool, Setting } from "../setting.ts";
 
 const turns = 300;
 const window = 50;
-const warmUps = 20;
+const warmUps = 60;
 const rounds = 15;
 
 export async function manyTurns(): Promise<Figure[]> {

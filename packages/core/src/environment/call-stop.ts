@@ -15,8 +15,10 @@ const settledReason = "the call is over";
 export class CallStop {
   /** Made when somebody listens: most tools are done before they would. */
   #controller: AbortController | undefined;
-  readonly #timeout = new AbortController();
   readonly #signal: AbortSignal | undefined;
+  #watch: NodeJS.Immediate | undefined;
+  /** Ends the wait for the time-out. */
+  #timeout: AbortController | undefined;
   #cause: StopCause | undefined;
   #settleTimer: NodeJS.Timeout | undefined;
   #settleOver = false;
@@ -26,7 +28,25 @@ export class CallStop {
   constructor(signal: AbortSignal | undefined) {
     this.#signal = signal;
     if (signal?.aborted) this.stop("interrupt");
-    else signal?.addEventListener("abort", this.#onInterrupt);
+  }
+
+  /**
+   * Watches the signal and the time. Begins when everybody else has had a turn: a tool that is done by then, as most are
+   * that do not wait for anything, costs neither a listener nor a timer.
+   */
+  watch(clock: Clock, timeoutMs: number): void {
+    const endMs = clock.now() + timeoutMs;
+    this.#watch = setImmediate(() => {
+      if (this.#signal?.aborted) return this.stop("interrupt");
+      const leftMs = endMs - clock.now();
+      if (leftMs <= 0) return this.stop("timeout");
+      this.#signal?.addEventListener("abort", this.#onInterrupt);
+      const timeout = new AbortController();
+      this.#timeout = timeout;
+      void clock.sleep(leftMs, timeout.signal).then(() => {
+        if (!timeout.signal.aborted) this.stop("timeout");
+      });
+    });
   }
 
   /** For the tool. */
@@ -39,13 +59,8 @@ export class CallStop {
   }
 
   get cause(): StopCause | undefined {
+    if (this.#signal?.aborted === true) this.stop("interrupt");
     return this.#cause;
-  }
-
-  startTimeout(clock: Clock, timeoutMs: number): void {
-    void clock.sleep(timeoutMs, this.#timeout.signal).then(() => {
-      if (!this.#timeout.signal.aborted) this.stop("timeout");
-    });
   }
 
   stop(cause: StopCause): void {
@@ -77,8 +92,9 @@ export class CallStop {
   close(): void {
     this.stop("interrupt");
     clearTimeout(this.#settleTimer);
+    clearImmediate(this.#watch);
     // With a reason of ours none is made up, which would cost more than all the rest.
-    this.#timeout.abort(settledReason);
+    this.#timeout?.abort(settledReason);
     this.#signal?.removeEventListener("abort", this.#onInterrupt);
   }
 

@@ -106,7 +106,7 @@ export class LocalEnvironment implements EnvironmentInterface {
         const stop = new CallStop(request.signal);
         if (this.#disposed !== undefined) stop.stop("interrupt");
         this.#running.add(stop);
-        stop.startTimeout(this.#clock, timeoutMs);
+        stop.watch(this.#clock, timeoutMs);
         return stop;
       },
       start: (stop) => this.#start(call, tool, stop, request.approve),

@@ -1,5 +1,5 @@
 /** Everything that is written in front of a request: the new context's opening, the input, the tools. */
-import { isSessionMeta, type OmniMessage } from "@coxswain/protocol";
+import { isSessionMeta, type OmniMessage, type SessionMetaPayload } from "@coxswain/protocol";
 import { record, type Run } from "./run.ts";
 
 /**
@@ -25,17 +25,29 @@ export async function writeInput(run: Run, newMessages: readonly OmniMessage[]):
  */
 export async function openContext(run: Run, newMessages: readonly OmniMessage[] = []): Promise<void> {
   const { ledger, recorder, build } = run.parts;
-  if (!ledger.fromCompaction || ledger.meta === null || !isSessionMeta(ledger.meta)) return;
+  if (!ledger.fromCompaction) return;
   const summary = ledger.pendingSummary;
   const owed = ledger.owedInput();
   await recorder.rotate();
-  await recorder.record(build.sessionMeta(ledger.meta.payload));
+  const meta = ledger.meta !== null && isSessionMeta(ledger.meta) ? ledger.meta.payload : unnamed;
+  await recorder.record(build.sessionMeta(meta));
   await listTools(run);
   if (summary !== undefined) await recorder.record(summary, { isShown: false });
   const input = [...owed, ...newMessages];
   await Promise.all(input.map((message) => recorder.record(message, { isShown: false })));
   run.interruption.check();
 }
+
+/** Of an engine that was never told what Session it is of. */
+const unnamed: SessionMetaPayload = {
+  session_id: "",
+  provider: "",
+  model_id: "",
+  model_context_window: 0,
+  system_prompt: "",
+  agent_state: "",
+  workspace: "",
+};
 
 /** Connects and lists the tools, once in a process. @throws Interrupted */
 export async function readyTools(run: Run): Promise<void> {

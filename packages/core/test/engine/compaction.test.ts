@@ -41,6 +41,23 @@ describe("a compaction", () => {
     expectSound(bench, stream);
   });
 
+  it("works in an engine that was not told what Session it is of, and keeps no Trace", async () => {
+    const next = scriptedLLM([{ text: "again" }]);
+    const bench = setUp(
+      [{ text: "answer", usage: big }, { text: "short" }],
+      {},
+      {
+        compaction: settings,
+        createLLM: () => next,
+        sessionMeta: undefined,
+        trace: undefined,
+      },
+    );
+    await collect(bench.engine.run(ask("go")));
+    await collect(bench.engine.run(ask("more")));
+    expect(sent(next.requests[0]?.newMessages ?? [])).toMatchObject([{ sender: "harness" }, { text: "more" }]);
+  });
+
   it("at a Task's end waits for the next input, in this process or in another", async () => {
     const { bench, next } = setUpCompaction([{ text: "answer", usage: big }, { text: "short" }], [{ text: "again" }]);
     const stream = await collect(bench.engine.run(ask("go")));

@@ -10,14 +10,6 @@ export interface Figure {
   isMet: boolean;
 }
 
-/** Runs it `times` times after one warm-up and gives the middle of what it returned. */
-export async function medianOf(times: number, run: () => number | Promise<number>): Promise<number> {
-  await run();
-  const values: number[] = [];
-  for (let time = 0; time < times; time += 1) values.push(await run());
-  return median(values);
-}
-
 /**
  * Takes turns, so that a slow moment of the machine meets both.
  *

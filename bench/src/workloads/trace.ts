@@ -1,8 +1,8 @@
 /** One record of 1 KB: written to the Trace, and read back. */
-import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, closeSync, openSync, readFileSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import type { OmniMessage } from "@coxswain/core";
-import { type Figure, medianOf, medianPair, microseconds, times } from "../measure.ts";
+import { type Figure, medianPair, microseconds, times } from "../measure.ts";
 import { build, Setting } from "../setting.ts";
 
 const records = 5_000;
@@ -35,14 +35,18 @@ export async function trace(): Promise<Figure[]> {
         return us;
       },
     );
-    const oneByOne = await medianOf(7, async () => {
-      const sink = await setting.store.open(`bench-single-${(round += 1)}`);
-      const start = performance.now();
-      for (const message of messages) await sink.write(message);
-      const us = ((performance.now() - start) * 1000) / records;
-      await sink.close();
-      return us;
-    });
+    const oneByOne = await medianPair(
+      7,
+      () => writePlainly(join(setting.home, "floor.jsonl"), messages),
+      async () => {
+        const sink = await setting.store.open(`bench-single-${(round += 1)}`);
+        const start = performance.now();
+        for (const message of messages) await sink.write(message);
+        const us = ((performance.now() - start) * 1000) / records;
+        await sink.close();
+        return us;
+      },
+    );
     const path = await setting.store.path(sessionId);
     const reading = await medianPair(
       7,
@@ -67,10 +71,10 @@ export async function trace(): Promise<Figure[]> {
       },
       {
         workload: "Trace: write one 1 KB record, each awaited before the next",
-        floor: `append ${microseconds(writing.floor)}`,
-        measured: microseconds(oneByOne),
+        floor: `JSON.stringify and writeSync ${microseconds(oneByOne.floor)}`,
+        measured: `${microseconds(oneByOne.workload)} = ${times(oneByOne.workload / oneByOne.floor)}`,
         target: "≤ 4 µs",
-        isMet: oneByOne <= 4,
+        isMet: oneByOne.workload <= 4,
       },
       {
         workload: "Trace: read one 1 KB record back",
@@ -90,6 +94,17 @@ function appendPlainly(path: string, messages: readonly OmniMessage[]): number {
   const start = performance.now();
   for (const message of messages) appendFileSync(path, `${JSON.stringify(message)}\n`);
   return ((performance.now() - start) * 1000) / messages.length;
+}
+
+/** The least that keeps one record a write: on a descriptor that stays open. */
+function writePlainly(path: string, messages: readonly OmniMessage[]): number {
+  const descriptor = openSync(path, "w");
+  const bytes = Buffer.alloc(64 * 1024);
+  const start = performance.now();
+  for (const message of messages) writeSync(descriptor, bytes, 0, bytes.write(`${JSON.stringify(message)}\n`));
+  const us = ((performance.now() - start) * 1000) / messages.length;
+  closeSync(descriptor);
+  return us;
 }
 
 function parsePlainly(path: string): number {

@@ -41,6 +41,7 @@ export async function chatStream(): Promise<Figure[]> {
         await session.dispose();
         return us;
       },
+      15,
     );
     const ratio = workload / floor;
     return [

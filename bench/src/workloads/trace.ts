@@ -34,6 +34,7 @@ export async function trace(): Promise<Figure[]> {
         await sink.close();
         return us;
       },
+      10,
     );
     const oneByOne = await medianPair(
       7,
@@ -46,6 +47,7 @@ export async function trace(): Promise<Figure[]> {
         await sink.close();
         return us;
       },
+      10,
     );
     const path = await setting.store.path(sessionId);
     const reading = await medianPair(
@@ -59,6 +61,7 @@ export async function trace(): Promise<Figure[]> {
           throw new Error(`${contents.messages.length} of ${records} read back`);
         return us;
       },
+      10,
     );
     const ratio = reading.workload / reading.floor;
     return [

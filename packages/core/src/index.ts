@@ -37,7 +37,7 @@ export { defineTool, type ToolSpecification } from "./environment/define-tool.ts
 export { LocalEnvironment, type LocalEnvironmentOptions } from "./environment/local-environment.ts";
 export type { Tool, ToolContext, ToolResult } from "./environment/tool.ts";
 export type { ModelProtocol, ModelSettings, ModelTimeLimits } from "./llm/model-settings.ts";
-export { GenerativeModel, type GenerativeModelOptions } from "./llm/generative-model.ts";
+export { GenerativeModel, type GenerativeModelOptions } from "./llm/context/generative-model.ts";
 export { createChatCompletionsModel } from "./llm/chat-completions/model.ts";
 export { createOfflineModel } from "./llm/offline/model.ts";
 export { parseScenario, ScenarioError } from "./llm/offline/scenario.ts";

@@ -7,7 +7,7 @@ import type { ProjectConfig } from "../config/project-config.ts";
 import { resolveModel } from "../config/resolve-model.ts";
 import type { SystemConfig } from "../config/system-config.ts";
 import type { Clock, LLMInterface } from "../engine/ports.ts";
-import { GenerativeModel } from "../llm/generative-model.ts";
+import { GenerativeModel } from "../llm/context/generative-model.ts";
 import type { ModelSettings, ModelTimeLimits } from "../llm/model-settings.ts";
 import { createLanguageModel, knownProviders, ModelSupportError } from "../llm/providers.ts";
 

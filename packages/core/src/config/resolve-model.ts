@@ -1,5 +1,5 @@
 /** From what is configured to the one model that a Session talks to. */
-import { readBaseUrl } from "../llm/base-url.ts";
+import { readBaseUrl } from "../llm/http/base-url.ts";
 import {
   type KnownProvider,
   type ModelProtocol,

@@ -6,7 +6,7 @@ import { createChatCompletionsModel, type FetchFunction } from "./chat-completio
 import { knownProviders } from "./known-providers.ts";
 import type { ModelSettings } from "./model-settings.ts";
 import { ModelSupportError } from "./model-support-error.ts";
-import { fetchFor } from "./proxy-fetch.ts";
+import { fetchFor } from "./http/proxy-fetch.ts";
 
 export { knownProviders, ModelSupportError };
 

@@ -3,7 +3,7 @@ import { startWireServer, type WireExchange, type WireServer } from "@coxswain/t
 import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
 import { createChatCompletionsModel } from "../../src/llm/chat-completions/model.ts";
-import { GenerativeModel } from "../../src/llm/generative-model.ts";
+import { GenerativeModel } from "../../src/llm/context/generative-model.ts";
 import {
   calls,
   chatContext,

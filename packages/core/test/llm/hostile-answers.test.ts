@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createChatCompletionsModel } from "../../src/llm/chat-completions/model.ts";
-import { GenerativeModel } from "../../src/llm/generative-model.ts";
+import { GenerativeModel } from "../../src/llm/context/generative-model.ts";
 import { systemClock } from "../../src/shared/system-clock.ts";
 import { calls, chatSettings, delta, generate, generousLimits, sse, undisciplined } from "./support/generate.ts";
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
 import { ManualClock } from "@coxswain/testing";
-import { GenerativeModel } from "../../src/llm/generative-model.ts";
+import { GenerativeModel } from "../../src/llm/context/generative-model.ts";
 import { defaultScenario } from "../../src/llm/offline/default-scenario.ts";
 import { createOfflineModel } from "../../src/llm/offline/model.ts";
 import { parseScenario, ScenarioError, type Scenario } from "../../src/llm/offline/scenario.ts";

@@ -3,9 +3,9 @@ import { once } from "node:events";
 import { startWireServer, type WireExchange, type WireServer } from "@coxswain/testing";
 import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
-import { classify } from "../../src/llm/outcome.ts";
-import { ProviderFault } from "../../src/llm/provider-fault.ts";
-import { readRetryAfterMs } from "../../src/llm/retry-after.ts";
+import { classify } from "../../src/llm/fault/outcome.ts";
+import { ProviderFault } from "../../src/llm/fault/provider-fault.ts";
+import { readRetryAfterMs } from "../../src/llm/fault/retry-after.ts";
 import { chatContext, generate, wire } from "./support/generate.ts";
 
 let server: WireServer | undefined;

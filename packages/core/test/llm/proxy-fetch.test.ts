@@ -4,7 +4,7 @@ import { connect, type AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { startWireServer, type WireServer } from "@coxswain/testing";
 import { createChatCompletionsModel } from "../../src/llm/chat-completions/model.ts";
-import { fetchFor } from "../../src/llm/proxy-fetch.ts";
+import { fetchFor } from "../../src/llm/http/proxy-fetch.ts";
 import { chatContext, chatSettings, generate, texts, wire } from "./support/generate.ts";
 
 let server: WireServer | undefined;

@@ -1,7 +1,7 @@
 /** The chunks of one streamed chat completion as stream parts, and how the stream ended. */
 import type { LanguageModelV3FinishReason, LanguageModelV3StreamPart, LanguageModelV3Usage } from "@ai-sdk/provider";
 import { isRecord, isShallow, type JsonRecord, nonEmptyString } from "../../shared/json.ts";
-import { type Fault, ProviderFault } from "../provider-fault.ts";
+import { type Fault, ProviderFault } from "../fault/provider-fault.ts";
 import { ReasoningDetails, type ReasoningPiece, readContentParts, readReasoning } from "./reasoning.ts";
 import { ToolCallAssembler } from "./tool-calls.ts";
 import { readUsage, unknownUsage } from "./usage.ts";

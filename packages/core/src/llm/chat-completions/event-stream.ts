@@ -2,7 +2,7 @@
 import { createParser, type EventSourceParser } from "eventsource-parser";
 import { shortened } from "../../shared/cut.ts";
 import { isRecord, parseJson } from "../../shared/json.ts";
-import type { PartBatch, PartBatches } from "../part-batches.ts";
+import type { PartBatch, PartBatches } from "../context/part-batches.ts";
 import { ChunkReader, type ChunkReaderOptions } from "./chunks.ts";
 
 /** Characters of one event. */

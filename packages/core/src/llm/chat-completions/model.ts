@@ -1,12 +1,12 @@
 /** OpenAI's chat completions, and every server that speaks them. */
 import type { LanguageModelV3, LanguageModelV3CallOptions, LanguageModelV3StreamResult } from "@ai-sdk/provider";
 import { mask, usableSecrets } from "../../shared/secrets.ts";
-import { readBaseUrl } from "../base-url.ts";
+import { readBaseUrl } from "../http/base-url.ts";
 import { collectParts } from "../collect.ts";
 import type { ModelSettings } from "../model-settings.ts";
 import { ModelSupportError } from "../model-support-error.ts";
-import { BatchedPartStream } from "../part-batches.ts";
-import { ProviderFault } from "../provider-fault.ts";
+import { BatchedPartStream } from "../context/part-batches.ts";
+import { ProviderFault } from "../fault/provider-fault.ts";
 import { ChatEventStream } from "./event-stream.ts";
 import { ChatRequestWriter } from "./request.ts";
 

@@ -7,7 +7,7 @@ import type {
 } from "@ai-sdk/provider";
 import { isRecord, type JsonRecord, nonEmptyString, parseJson } from "../../shared/json.ts";
 import type { ModelSettings } from "../model-settings.ts";
-import { ownNamespace } from "../prompt-converter.ts";
+import { ownNamespace } from "../context/prompt-converter.ts";
 
 type Tools = NonNullable<LanguageModelV3CallOptions["tools"]>;
 type AssistantMessage = Extract<LanguageModelV3Message, { role: "assistant" }>;

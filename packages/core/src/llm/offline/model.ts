@@ -9,8 +9,8 @@ import type {
 } from "@ai-sdk/provider";
 import type { Clock } from "../../engine/ports.ts";
 import { collectParts } from "../collect.ts";
-import { BatchedPartStream, type PartBatch, type PartBatches } from "../part-batches.ts";
-import { ProviderFault } from "../provider-fault.ts";
+import { BatchedPartStream, type PartBatch, type PartBatches } from "../context/part-batches.ts";
+import { ProviderFault } from "../fault/provider-fault.ts";
 import type { Scenario, ScenarioStep } from "./scenario.ts";
 
 export interface OfflineModelOptions {

@@ -14,7 +14,7 @@ import {
   userText,
 } from "@coxswain/core";
 import { createChatCompletionsModel } from "../../../src/llm/chat-completions/model.ts";
-import { GenerativeModel, type GenerativeModelOptions } from "../../../src/llm/generative-model.ts";
+import { GenerativeModel, type GenerativeModelOptions } from "../../../src/llm/context/generative-model.ts";
 import type { ModelSettings } from "../../../src/llm/model-settings.ts";
 
 export interface Generated {

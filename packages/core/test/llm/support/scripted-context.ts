@@ -1,7 +1,7 @@
 import type { LanguageModelV3StreamPart, LanguageModelV3Usage } from "@ai-sdk/provider";
 import { setImmediate as nextLoop } from "node:timers/promises";
 import { ManualClock, scriptedLanguageModel, type ScriptedModelStep } from "@coxswain/testing";
-import { GenerativeModel, type GenerativeModelOptions } from "../../../src/llm/generative-model.ts";
+import { GenerativeModel, type GenerativeModelOptions } from "../../../src/llm/context/generative-model.ts";
 
 export const limits = { totalMs: 10_000, firstContentMs: 3_000, idleMs: 1_000 };
 

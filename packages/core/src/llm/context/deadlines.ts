@@ -1,6 +1,6 @@
-import type { Clock } from "../engine/ports.ts";
-import type { ModelTimeLimits } from "./model-settings.ts";
-import { ProviderFault } from "./provider-fault.ts";
+import type { Clock } from "../../engine/ports.ts";
+import type { ModelTimeLimits } from "../model-settings.ts";
+import { ProviderFault } from "../fault/provider-fault.ts";
 
 /** When the next limit is reached. The idle limit stands still while nobody reads. */
 export class Deadlines {

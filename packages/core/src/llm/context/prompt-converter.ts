@@ -15,7 +15,7 @@ import {
   type ToolCallOutputPayload,
   type ToolCallPayload,
 } from "@coxswain/protocol";
-import { isRecord, parseJson } from "../shared/json.ts";
+import { isRecord, parseJson } from "../../shared/json.ts";
 import { deepWellFormed } from "./well-formed.ts";
 
 /** Our own part of `fidelity` and of `providerOptions`; the rest belongs to the provider. */

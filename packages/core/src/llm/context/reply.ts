@@ -2,9 +2,9 @@
 import type { LanguageModelV3FinishReason, LanguageModelV3StreamPart, LanguageModelV3Usage } from "@ai-sdk/provider";
 import type { Builders, OmniMessage, StopReason } from "@coxswain/protocol";
 import type { CallIds } from "./call-ids.ts";
-import { parseJson } from "../shared/json.ts";
+import { parseJson } from "../../shared/json.ts";
 import { ownNamespace } from "./prompt-converter.ts";
-import { ProviderFault } from "./provider-fault.ts";
+import { ProviderFault } from "../fault/provider-fault.ts";
 import { ReplySegment } from "./reply-segment.ts";
 
 interface OpenCall {

@@ -1,6 +1,6 @@
 /** What can go wrong with a request, whatever carried it. `classify` turns it into the outcome. */
 import type { StopReason } from "@coxswain/protocol";
-import { isRecord, nonEmptyString, parseJson } from "../shared/json.ts";
+import { isRecord, nonEmptyString, parseJson } from "../../shared/json.ts";
 
 export type Fault =
   | { kind: "aborted" }

@@ -13,13 +13,13 @@ import {
   type TokenCounts,
   type ToolDefinition,
 } from "@coxswain/protocol";
-import type { Clock, GenerateParameters, LLMInterface, LLMOutcome } from "../engine/ports.ts";
+import type { Clock, GenerateParameters, LLMInterface, LLMOutcome } from "../../engine/ports.ts";
 import { CallIds } from "./call-ids.ts";
 import { Generation, type PreparedRequest } from "./generation.ts";
-import type { ModelTimeLimits } from "./model-settings.ts";
+import type { ModelTimeLimits } from "../model-settings.ts";
 import { estimateTokens, estimateToolTokens, outputRoom } from "./output-room.ts";
 import { PromptConverter } from "./prompt-converter.ts";
-import { thinkingOptions } from "./thinking-level.ts";
+import { thinkingOptions } from "../thinking-level.ts";
 import { deepWellFormed } from "./well-formed.ts";
 
 export interface GenerativeModelOptions {

@@ -1,7 +1,7 @@
 /** What a fault says about its cause: a status, codes, the provider's own words. */
-import { shortened } from "../shared/cut.ts";
-import { isRecord, nonEmptyString, parseJson } from "../shared/json.ts";
-import { mask } from "../shared/secrets.ts";
+import { shortened } from "../../shared/cut.ts";
+import { isRecord, nonEmptyString, parseJson } from "../../shared/json.ts";
+import { mask } from "../../shared/secrets.ts";
 import type { Fault } from "./provider-fault.ts";
 
 export interface Evidence {

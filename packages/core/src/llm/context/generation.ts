@@ -5,13 +5,13 @@
  */
 import type { LanguageModelV3, LanguageModelV3CallOptions } from "@ai-sdk/provider";
 import { type Builders, emptyTokenCounts, type OmniMessage, type TokenCounts } from "@coxswain/protocol";
-import type { Clock, LLMOutcome } from "../engine/ports.ts";
+import type { Clock, LLMOutcome } from "../../engine/ports.ts";
 import type { CallIds } from "./call-ids.ts";
 import { Deadlines } from "./deadlines.ts";
-import type { ModelTimeLimits } from "./model-settings.ts";
-import { type Classification, classify } from "./outcome.ts";
+import type { ModelTimeLimits } from "../model-settings.ts";
+import { type Classification, classify } from "../fault/outcome.ts";
 import { batchesOf, type PartBatch, type PartBatches } from "./part-batches.ts";
-import { ProviderFault } from "./provider-fault.ts";
+import { ProviderFault } from "../fault/provider-fault.ts";
 import { Reply } from "./reply.ts";
 import { toTokenCounts } from "./token-usage.ts";
 

@@ -1,5 +1,5 @@
 /** The address of a model's server, as a person or a program gives it. */
-import { shortened } from "../shared/cut.ts";
+import { shortened } from "../../shared/cut.ts";
 
 const maxShownLength = 60;
 

@@ -1,5 +1,5 @@
 /** `fetch` through the proxy that the environment names. */
-import type { FetchFunction } from "./chat-completions/model.ts";
+import type { FetchFunction } from "../chat-completions/model.ts";
 
 const proxyVariables = ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"];
 

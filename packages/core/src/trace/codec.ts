@@ -2,7 +2,7 @@
 import { type OmniMessage, safeParseOmniMessage } from "@coxswain/protocol";
 import { mask, usableSecrets } from "../shared/secrets.ts";
 
-/** Makes lines, each ending in `\n`. */
+/** Makes lines, without their `\n`. */
 export type RecordEncoder = (message: OmniMessage) => string;
 
 /**
@@ -11,29 +11,19 @@ export type RecordEncoder = (message: OmniMessage) => string;
  */
 export function createRecordEncoder(secrets: readonly string[] = []): RecordEncoder {
   const searched = secretForms(secrets);
-  if (searched.length === 0) return (message) => `${stringify(message)}\n`;
+  if (searched.length === 0) return stringify;
   return (message) => {
     const line = stringify(message);
     // In a line a secret stands as JSON writes it, in arguments of a tool (JSON in JSON) twice so.
     const holdsSecret = searched.some((form) => line.includes(quoted(form)));
-    return `${holdsSecret ? stringify(withoutSecrets(message, searched)) : line}\n`;
+    return holdsSecret ? stringify(withoutSecrets(message, searched)) : line;
   };
 }
 
+/** JSON.stringify writes half a surrogate pair as an escape that many readers refuse. */
 function stringify(message: OmniMessage): string {
   const line = JSON.stringify(message);
-  return holdsHalfCharacter(message) ? replaceHalfCharacters(line) : line;
-}
-
-/** JSON.stringify writes half a surrogate pair as an escape that many readers refuse. */
-function holdsHalfCharacter(value: unknown): boolean {
-  if (typeof value === "string") return !value.isWellFormed();
-  if (typeof value !== "object" || value === null) return false;
-  if (Array.isArray(value)) return value.some(holdsHalfCharacter);
-  for (const key in value) {
-    if (!key.isWellFormed() || holdsHalfCharacter((value as Record<string, unknown>)[key])) return true;
-  }
-  return false;
+  return line.includes("\\ud") ? replaceHalfCharacters(line) : line;
 }
 
 function replaceHalfCharacters(line: string): string {

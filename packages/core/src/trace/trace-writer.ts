@@ -36,6 +36,7 @@ const scratch = Buffer.allocUnsafeSlow(256 * 1024);
 
 interface Entry {
   message: OmniMessage;
+  /** Without its `\n`. */
   line: string;
 }
 
@@ -114,9 +115,7 @@ export class TraceWriter implements TraceSink {
     try {
       const descriptor = this.#output.open(this.#target);
       if (this.#output.lineStart.length > 0) return this.#queueAll(entries, false);
-      const lines = entries.length === 1 ? (entries[0]?.line ?? "") : entries.map((entry) => entry.line).join("");
-      const bytes = lines.length * 3 > scratch.length ? Buffer.from(lines) : scratch;
-      const length = bytes === scratch ? scratch.write(lines) : bytes.length;
+      const { bytes, length } = bytesOf(entries);
       while (done < length) done += taken(this.#disk.writeSync(descriptor, bytes, done, length - done));
       const endMs = this.#disk.nowMs();
       this.#pace.note(endMs - startMs, endMs);
@@ -131,7 +130,7 @@ export class TraceWriter implements TraceSink {
     let start = 0;
     let areKept = true;
     for (const { message, line } of entries) {
-      const bytes = Buffer.from(line);
+      const bytes = Buffer.from(`${line}\n`);
       const offset = Math.max(0, done - start);
       start += bytes.length;
       if (offset >= bytes.length) {
@@ -156,7 +155,8 @@ export class TraceWriter implements TraceSink {
   }
 
   #queue(message: OmniMessage, line: string, mustSync: boolean): Promise<void> {
-    const record: HeldRecord = { message, target: this.#target, bytes: Buffer.from(line), offset: 0, mustSync };
+    const bytes = Buffer.from(`${line}\n`);
+    const record: HeldRecord = { message, target: this.#target, bytes, offset: 0, mustSync };
     if (this.#held.add(record)) return this.#waitFor(record);
     this.#startDraining();
     return Promise.reject(this.#tooMuch());
@@ -253,6 +253,21 @@ export class TraceWriter implements TraceSink {
 function precedesEffect(message: OmniMessage): boolean {
   const { payload } = message;
   return payload.type === "request_end" || (payload.type === "approval_decision" && payload.decision === "allow");
+}
+
+/** Good until the next call: nearly all lines go through the one buffer. Appending to a string would copy the line. */
+function bytesOf(entries: readonly Entry[]): { bytes: Buffer; length: number } {
+  let length = 0;
+  for (const { line } of entries) {
+    if (length + line.length * 3 + 1 > scratch.length) {
+      const bytes = Buffer.from(entries.map((entry) => `${entry.line}\n`).join(""));
+      return { bytes, length: bytes.length };
+    }
+    length += scratch.write(line, length);
+    scratch[length] = 0x0a;
+    length += 1;
+  }
+  return { bytes: scratch, length };
 }
 
 function taken(bytes: number): number {

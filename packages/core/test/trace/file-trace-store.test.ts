@@ -60,6 +60,21 @@ describe("session ids", () => {
   });
 });
 
+describe("records handed over together", () => {
+  test.each([10, 50_000, 400_000])("stand one after the other; one of them has %i characters", async (length) => {
+    const { store } = newStore();
+    const texts = ["é漢🐧".repeat(length / 5), "x".repeat(length), "short"];
+    const records = [meta, ...texts.map((text) => build.userText(text))];
+    const sink = await store.open(sessionId);
+    await sink.writeAll?.(records);
+    await sink.write(build.userText("last"));
+    await sink.close();
+    const { messages } = await store.read(sessionId);
+    expect(messages.slice(0, -1)).toEqual(records);
+    expect(textsOf(messages)).toEqual([...texts, "last"]);
+  });
+});
+
 describe("files", () => {
   test("are one a context, in the folder of the Session's day, private to the user", async () => {
     const { tracesDir, store } = newStore();

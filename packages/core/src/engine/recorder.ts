@@ -12,8 +12,9 @@ import type { Clock, TraceSink } from "./ports.ts";
 interface Entry {
   message: OmniMessage;
   isShown: boolean;
-  /** Absent for what is only shown. */
   onRecorded: (() => void) | undefined;
+  /** Absent for what is only shown. */
+  resolve: (() => void) | undefined;
 }
 
 interface RecordOptions {
@@ -35,8 +36,10 @@ export class Recorder {
   readonly #clock: Clock;
   #outbox: Outbox | undefined;
   #pending: Entry[] = [];
-  /** Set from the first record that waits until nothing does. */
-  #writing: Promise<void> | undefined;
+  /** From the first record that waits until nothing does. */
+  #isWriting = false;
+  #wakeOnIdle: (() => void)[] = [];
+  readonly #writeSoon = (): void => void this.#writePending();
   #isFailing = false;
   /** Set once an interrupt waits for the Trace no longer. */
   #isAbandoned = false;
@@ -63,8 +66,8 @@ export class Recorder {
   /** A fragment or a message of a child Session. */
   show(message: OmniMessage): void {
     this.segments.track(message);
-    if (this.#writing === undefined) this.#outbox?.push(message);
-    else this.#pending.push({ message, isShown: true, onRecorded: undefined });
+    if (!this.#isWriting) this.#outbox?.push(message);
+    else this.#pending.push({ message, isShown: true, onRecorded: undefined, resolve: undefined });
   }
 
   /** Resolves once the record is in the Trace and on its way to the reader. Never rejects. */
@@ -72,18 +75,10 @@ export class Recorder {
     const { isShown = true, onRecorded } = options;
     if (isShown) this.segments.track(message);
     return new Promise((resolve) => {
-      this.#pending.push({
-        message,
-        isShown,
-        onRecorded:
-          onRecorded === undefined
-            ? resolve
-            : () => {
-                onRecorded();
-                resolve();
-              },
-      });
-      this.#writing ??= this.#writeWhenSettled();
+      this.#pending.push({ message, isShown, onRecorded, resolve });
+      if (this.#isWriting) return;
+      this.#isWriting = true;
+      whenSettled(this.#writeSoon);
     });
   }
 
@@ -109,7 +104,7 @@ export class Recorder {
 
   /** Resolves once everything that has arrived is written and shown. */
   async idle(): Promise<void> {
-    while (this.#writing !== undefined) await this.#writing;
+    while (this.#isWriting) await new Promise<void>((resolve) => this.#wakeOnIdle.push(resolve));
   }
 
   /** The next record opens a new context. */
@@ -121,39 +116,41 @@ export class Recorder {
     }
   }
 
-  async #writeWhenSettled(): Promise<void> {
-    await new Promise<void>((resolve) => whenSettled(resolve));
+  async #writePending(): Promise<void> {
     while (this.#pending.length > 0) {
       const batch = this.#pending;
       this.#pending = [];
       await this.#writeBatch(batch);
-      for (const { message, isShown, onRecorded } of batch) {
-        if (onRecorded !== undefined) this.#ledger.apply(message);
+      for (const { message, isShown, onRecorded, resolve } of batch) {
+        if (resolve !== undefined) this.#ledger.apply(message);
         if (isShown) this.#outbox?.push(message);
         onRecorded?.();
+        resolve?.();
       }
     }
-    this.#writing = undefined;
+    this.#isWriting = false;
+    for (const wake of this.#wakeOnIdle.splice(0)) wake();
   }
 
   /** Together where the sink can, but for records on which an effect waits. */
-  async #writeBatch(batch: readonly Entry[]): Promise<void> {
-    const [only] = batch;
-    if (batch.length === 1 && only !== undefined) {
-      return only.onRecorded === undefined ? undefined : this.#write(only.message);
-    }
-    const records = batch.filter((entry) => entry.onRecorded !== undefined).map((entry) => entry.message);
-    if (records.length > 1 && this.#sink?.writeAll !== undefined && !this.#isFailing) {
+  #writeBatch(batch: readonly Entry[]): Promise<void> | undefined {
+    const records = batch.filter((entry) => entry.resolve !== undefined).map((entry) => entry.message);
+    const [first] = records;
+    if (this.#sink === undefined || first === undefined) return undefined;
+    return records.length === 1 ? this.#write(first) : this.#writeAll(records);
+  }
+
+  async #writeAll(records: readonly OmniMessage[]): Promise<void> {
+    let unwritten = records;
+    if (this.#sink?.writeAll !== undefined && !this.#isFailing) {
       try {
-        await this.#orAbandoned(this.#sink.writeAll(records));
-        return;
+        return await this.#orAbandoned(this.#sink.writeAll(records));
       } catch (error) {
         this.#tellOutage(error);
-        for (const message of records.filter(allowsTool)) await this.#write(message);
-        return;
+        unwritten = records.filter(allowsTool);
       }
     }
-    for (const message of records) await this.#write(message);
+    for (const message of unwritten) await this.#write(message);
   }
 
   async #write(message: OmniMessage): Promise<void> {
@@ -193,7 +190,7 @@ export class Recorder {
     );
     // Kept by the sink like any other record; shown behind the message that met the failure, unless that one must wait.
     if (isUrgent) this.#outbox?.push(notice);
-    this.#pending.unshift({ message: notice, isShown: !isUrgent, onRecorded: () => undefined });
+    this.#pending.unshift({ message: notice, isShown: !isUrgent, onRecorded: undefined, resolve: () => undefined });
   }
 }
 

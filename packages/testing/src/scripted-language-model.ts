@@ -30,11 +30,12 @@ export interface ScriptedLanguageModel extends LanguageModelV3 {
 
 /**
  * One step for each request; a request too many rejects.
+ * @param options.modelId Default `scripted`.
  * @param options.provider Default `scripted.model`; one that ends in `.chat` has its calls held to the end.
  */
 export function scriptedLanguageModel(
   steps: readonly ScriptedModelStep[],
-  options: { provider?: string | undefined } = {},
+  options: { provider?: string | undefined; modelId?: string | undefined } = {},
 ): ScriptedLanguageModel {
   const calls: LanguageModelV3CallOptions[] = [];
   let cancelled = 0;
@@ -53,7 +54,7 @@ export function scriptedLanguageModel(
   return {
     specificationVersion: "v3",
     provider: options.provider ?? "scripted.model",
-    modelId: "scripted",
+    modelId: options.modelId ?? "scripted",
     supportedUrls: {},
     calls,
     get cancelled() {

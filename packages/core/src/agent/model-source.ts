@@ -7,9 +7,12 @@ import type { ProjectConfig } from "../config/project-config.ts";
 import { resolveModel } from "../config/resolve-model.ts";
 import type { SystemConfig } from "../config/system-config.ts";
 import type { Clock, LLMInterface } from "../engine/ports.ts";
+import { knownModel } from "../llm/catalogue/known-model.ts";
 import { GenerativeModel } from "../llm/context/generative-model.ts";
+import { createLanguageModel, type CreateLanguageModelOptions } from "../llm/create-language-model.ts";
 import type { ModelSettings, ModelTimeLimits } from "../llm/model-settings.ts";
-import { createLanguageModel, knownProviders, ModelSupportError } from "../llm/providers.ts";
+import { ModelSupportError } from "../llm/model-support-error.ts";
+import { wordsOf } from "../shared/error-words.ts";
 
 /** An offline model whose name is a path, or ends as YAML does, is a scenario. */
 const scenarioName = /^\/|\.ya?ml$/;
@@ -62,42 +65,42 @@ export async function modelSource(options: ModelSourceOptions): Promise<ModelSou
   }
   const base = { clock: options.clock, limits: timeLimits, thinkingLevel };
   if (given !== undefined) {
+    const contextWindow = (await knownModel(given)?.contextWindow()) ?? 0;
     return {
       provider: given.provider,
       modelId: given.modelId,
-      contextWindow: 0,
+      contextWindow,
       maxOutputTokens: maxTokens,
       warnings: [],
-      open: opener({ ...base, model: given, contextWindow: 0, maxOutputTokens: maxTokens }),
+      open: opener({ ...base, model: given, contextWindow, maxOutputTokens: maxTokens }),
     };
   }
   const { provider, modelId, projectConfig, env } = options;
-  const { settings: found, warnings } = resolveModel({ projectConfig, provider, modelId, env, knownProviders });
+  const { settings: found, warnings } = await resolveModel({ projectConfig, provider, modelId, env });
   // A resume may begin in another directory.
   const isScenario = found.protocol === "offline" && scenarioName.test(found.modelId);
-  const settings = isScenario ? { ...found, modelId: resolve(found.modelId) } : found;
+  const scenarioPath = isScenario ? resolve(found.modelId) : undefined;
+  const settings = { ...found, modelId: scenarioPath ?? found.modelId };
   const maxOutputTokens = settings.maxOutputTokens ?? maxTokens;
-  const model = await openLanguageModel(settings, options.clock);
+  const model = await openLanguageModel(settings, { clock: options.clock, limits: timeLimits, env, scenarioPath });
   return {
     provider: settings.provider,
     modelId: settings.modelId,
     contextWindow: settings.contextWindow,
     maxOutputTokens,
     warnings,
-    open: opener({ ...base, model, contextWindow: settings.contextWindow, maxOutputTokens }),
+    open: opener({ ...base, model, contextWindow: settings.contextWindow, maxOutputTokens, vision: settings.vision }),
   };
 }
 
-async function openLanguageModel(settings: ModelSettings, clock: Clock): Promise<LanguageModel> {
-  const isScenario = settings.protocol === "offline" && scenarioName.test(settings.modelId);
+async function openLanguageModel(settings: ModelSettings, options: CreateLanguageModelOptions): Promise<LanguageModel> {
   try {
-    return await createLanguageModel(settings, { clock, scenarioPath: isScenario ? settings.modelId : undefined });
+    return await createLanguageModel(settings, options);
   } catch (error) {
     if (error instanceof ModelSupportError) throw new ConfigError("unsupported", error.message, { cause: error });
-    const problem = error instanceof Error ? error.message : String(error);
-    throw new ConfigError("invalid_value", `the scenario ${showValue(settings.modelId)} cannot be used: ${problem}`, {
-      cause: error,
-    });
+    if (options.scenarioPath === undefined) throw error;
+    const words = `the scenario ${showValue(options.scenarioPath)} cannot be used: ${wordsOf(error)}`;
+    throw new ConfigError("invalid_value", words, { cause: error });
   }
 }
 
@@ -107,12 +110,13 @@ interface OpenerOptions {
   clock: Clock;
   contextWindow: number;
   maxOutputTokens: number | undefined;
+  vision?: boolean | undefined;
   thinkingLevel: ThinkingLevelName | undefined;
 }
 
 function opener({ thinkingLevel, ...options }: OpenerOptions): ModelSource["open"] {
-  return ({ systemPrompt, history }) =>
-    withThinkingLevel(new GenerativeModel({ ...options, systemPrompt, history }), thinkingLevel);
+  return ({ sessionId, systemPrompt, history }) =>
+    withThinkingLevel(new GenerativeModel({ ...options, systemPrompt, history, cacheKey: sessionId }), thinkingLevel);
 }
 
 /** The configured level holds for requests that name none. */

@@ -18,7 +18,7 @@ import { missingRecords, replayTrace } from "../engine/replay.ts";
 import { builtInTools } from "../environment/built-in-tools.ts";
 import { LocalEnvironment } from "../environment/local-environment.ts";
 import type { Tool } from "../environment/tool.ts";
-import { knownProviders } from "../llm/providers.ts";
+import { knownProviders } from "../llm/provider/known-providers.ts";
 import { Session } from "../session/session.ts";
 import { systemClock } from "../shared/system-clock.ts";
 import { FileTraceStore } from "../trace/file-trace-store.ts";

@@ -6,6 +6,7 @@ export type ConfigErrorKind = "usage" | "auth";
 
 export type ConfigErrorCode =
   | "unreadable"
+  | "unwritable"
   | "unusable_directory"
   | "invalid_id"
   | "syntax"

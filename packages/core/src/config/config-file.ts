@@ -6,12 +6,14 @@ import { errnoOf, wordsOf } from "../shared/error-words.ts";
 import { NotRegularFileError, openRegularFile } from "../shared/regular-file.ts";
 import { ConfigError } from "./config-error.ts";
 
-const maxFileBytes = 256 * 1024;
+export const maxFileBytes = 256 * 1024;
 
 export interface ConfigFile {
   text: string;
   /** Permission bits. */
   mode: number;
+  /** The text comes without it. */
+  hasByteOrderMark?: boolean;
 }
 
 /**
@@ -43,5 +45,7 @@ async function readOpened(path: string, opened: { handle: FileHandle; stats: Big
   }
   const bytes = await handle.readFile();
   if (!isUtf8(bytes)) throw new ConfigError("syntax", "is not UTF-8 text; save it as UTF-8", { file: path });
-  return { text: bytes.toString("utf8").replace(/^\ufeff/, ""), mode: Number(stats.mode) & 0o777 };
+  const text = bytes.toString("utf8");
+  const hasByteOrderMark = text.startsWith("\ufeff");
+  return { text: hasByteOrderMark ? text.slice(1) : text, mode: Number(stats.mode) & 0o777, hasByteOrderMark };
 }

@@ -37,7 +37,7 @@ export interface ProjectPaths {
  * @param home Absolute path.
  * @throws ConfigError when an id is not safe as the name of a directory
  */
-export function projectPaths(home: string, projectId: string, agentId: string): ProjectPaths {
+export function projectPaths(home: string, projectId = "default_project", agentId = "default_agent"): ProjectPaths {
   assertId("project", projectId);
   assertId("agent", agentId);
   const projectDir = join(home, projectId);

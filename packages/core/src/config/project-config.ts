@@ -1,4 +1,5 @@
 /** `project_config.toml`: models, credentials, and what tools may not do. */
+import type { ModelPrices } from "../llm/catalogue/model-cost.ts";
 import { type ModelProtocol, modelProtocols } from "../llm/model-settings.ts";
 import { ConfigError } from "./config-error.ts";
 import { type ConfigFile, readConfigFile } from "./config-file.ts";
@@ -12,13 +13,12 @@ export interface ModelName {
   modelId: string;
 }
 
-/** Money per million tokens. */
-export interface ModelPricing {
-  input?: number | undefined;
-  output?: number | undefined;
-  cacheRead?: number | undefined;
-  cacheWrite?: number | undefined;
+export function isSameModel(a: ModelName, b: ModelName | undefined): boolean {
+  return a.provider === b?.provider && a.modelId === b.modelId;
 }
+
+/** US dollars per million tokens; in a file the same for requests of every size. */
+export type ModelPricing = Partial<Record<keyof ModelPrices, number | undefined>>;
 
 export interface ModelEntry extends ModelName {
   protocol?: ModelProtocol | undefined;
@@ -83,7 +83,8 @@ export async function loadProjectConfig(path: string): Promise<ProjectConfig> {
   return parseProjectConfig(path, file ?? { text: "", mode: 0o600 });
 }
 
-async function parseProjectConfig(path: string, file: ConfigFile): Promise<ProjectConfig> {
+/** @throws ConfigError */
+export async function parseProjectConfig(path: string, file: ConfigFile): Promise<ProjectConfig> {
   const values = file.text.trim() === "" ? {} : await parseToml(path, file.text);
   let lines: Map<string, number> | undefined;
   const source: ConfigSource = {

@@ -1,29 +1,19 @@
 /** From what is configured to the one model that a Session talks to. */
+import { knownModel } from "../llm/catalogue/known-model.ts";
 import { readBaseUrl } from "../llm/http/base-url.ts";
-import {
-  type KnownProvider,
-  type ModelProtocol,
-  type ModelSettings,
-  supportedProtocols,
-} from "../llm/model-settings.ts";
+import { modelProtocols, type ModelSettings } from "../llm/model-settings.ts";
+import { knownProviders } from "../llm/provider/known-providers.ts";
 import { ConfigError, nearestName, showValue } from "./config-error.ts";
-import type { ModelEntry, ModelName, ProjectConfig } from "./project-config.ts";
-
-/** What is known of a model without configuration. */
-export interface KnownModel {
-  contextWindow?: number | undefined;
-  maxOutputTokens?: number | undefined;
-  vision?: boolean | undefined;
-}
+import { addressOf, givenAddress, protocolOf } from "./model-entry.ts";
+import { isLoopback, isPossibleKey, keyOrigin, storedKey, type Variables } from "./model-key.ts";
+import { isSameModel, type ModelEntry, type ModelName, type ProjectConfig } from "./project-config.ts";
 
 export interface ResolveModelOptions {
   projectConfig: ProjectConfig;
   /** Default: the Project's default model; with only one of the two given, the model of that name. */
   provider?: string | undefined;
   modelId?: string | undefined;
-  env: Readonly<Record<string, string | undefined>>;
-  knownProviders: Readonly<Record<string, KnownProvider>>;
-  knownModel?: ((name: ModelName) => KnownModel | undefined) | undefined;
+  env: Variables;
 }
 
 export interface ResolvedModel {
@@ -36,41 +26,32 @@ const offline = "offline";
 const shownModels = 12;
 
 /** @throws ConfigError of kind `auth` when only the key is missing, else `usage` */
-export function resolveModel(options: ResolveModelOptions): ResolvedModel {
+export async function resolveModel(options: ResolveModelOptions): Promise<ResolvedModel> {
   const name = chooseModel(options);
-  const entry = findEntry(options.projectConfig, name);
-  const provider = ownProperty(options.knownProviders, name.provider);
-  const protocol = entry?.protocol ?? provider?.protocol ?? (name.provider === offline ? "offline" : undefined);
-  if (protocol === undefined) throw unknownModel(options, name, entry);
-  // Before the key: nobody should get one for nothing.
-  if (!supportedProtocols.includes(protocol)) throw unsupported(options, name, protocol);
+  const configured = options.projectConfig.models.find((model) => isSameModel(model, name));
+  const entry: ModelEntry = configured ?? name;
+  const protocol = protocolOf(entry);
+  if (protocol === undefined) throw unknownModel(options, name, configured);
   const warnings: string[] = [];
   const place = { file: options.projectConfig.path };
-  const given = entry?.baseUrl?.trim();
-  const baseUrl = given === undefined || given === "" ? provider?.baseUrl : checkedBaseUrl(given, name, place);
-  const apiKey = protocol === "offline" ? undefined : findKey(options, name, entry, provider, given);
+  const given = givenAddress(entry);
+  const baseUrl = given === undefined ? addressOf(entry) : checkedBaseUrl(given, name, place);
+  const apiKey = protocol === "offline" ? undefined : findKey(options, entry);
   if (baseUrl !== undefined && apiKey !== undefined && isPlainRemote(baseUrl)) {
     warnings.push(`the key of ${shownName(name)} goes to ${new URL(baseUrl).origin} without encryption; use https`);
   }
-  const known = options.knownModel?.(name);
+  const known = knownModel(name);
   const settings: ModelSettings = {
     ...name,
     protocol,
     baseUrl,
     apiKey,
-    contextWindow: entry?.contextWindow ?? known?.contextWindow ?? 0,
-    maxOutputTokens: entry?.maxTokens ?? known?.maxOutputTokens,
-    vision: entry?.vision ?? known?.vision ?? false,
+    // The list of models is loaded only when it is needed.
+    contextWindow: entry.contextWindow ?? (await known?.contextWindow()) ?? 0,
+    maxOutputTokens: entry.maxTokens,
+    vision: entry.vision ?? known?.vision ?? protocol !== "openai-chat",
   };
   return { settings, warnings };
-}
-
-function unsupported(options: ResolveModelOptions, name: ModelName, protocol: ModelProtocol): ConfigError {
-  return new ConfigError(
-    "unsupported",
-    `the model ${shownName(name)} speaks ${showValue(protocol)}, which is not supported in this version; use a server that speaks "openai-chat", or the provider "${offline}"`,
-    { file: options.projectConfig.path },
-  );
 }
 
 function chooseModel(options: ResolveModelOptions): ModelName {
@@ -81,7 +62,7 @@ function chooseModel(options: ResolveModelOptions): ModelName {
     if (defaultModel !== undefined) return defaultModel;
     throw new ConfigError(
       "no_model",
-      `no default model; add a line such as default_model = { provider = "openai", model_id = "gpt-5" }, or choose the provider "${offline}", which needs no key (cox run --provider ${offline})`,
+      `no default model; add one, such as: cox models add openai gpt-5 --default; or choose the provider "${offline}", which needs no key (cox run --provider ${offline})`,
       { file: projectConfig.path },
     );
   }
@@ -94,18 +75,10 @@ function chooseModel(options: ResolveModelOptions): ModelName {
   throw new ConfigError(
     "unknown_model",
     provider === undefined
-      ? `no model ${showValue(modelId)} is configured; ${configured(projectConfig)}`
-      : `which model of ${showValue(provider)}? name it; ${configured(projectConfig)}`,
+      ? `no model ${showValue(modelId)} is configured; ${configuredModels(projectConfig)}`
+      : `which model of ${showValue(provider)}? name it; ${configuredModels(projectConfig)}`,
     { file: projectConfig.path },
   );
-}
-
-function findEntry(config: ProjectConfig, name: ModelName): ModelEntry | undefined {
-  return config.models.find((model) => model.provider === name.provider && model.modelId === name.modelId);
-}
-
-function ownProperty<T>(table: Readonly<Record<string, T>>, name: string): T | undefined {
-  return Object.hasOwn(table, name) ? table[name] : undefined;
 }
 
 function unknownModel(options: ResolveModelOptions, name: ModelName, entry: ModelEntry | undefined): ConfigError {
@@ -113,26 +86,27 @@ function unknownModel(options: ResolveModelOptions, name: ModelName, entry: Mode
   if (entry !== undefined) {
     return new ConfigError(
       "missing_value",
-      `protocol of the model ${shownName(name)} is missing; it must be "openai-chat" or "offline", since the provider is not a known one`,
+      `protocol of the model ${shownName(name)} is missing; it must be one of ${modelProtocols.join(", ")}, since the provider is not a known one`,
       place,
     );
   }
-  const known = Object.keys(options.knownProviders);
+  const known = Object.keys(knownProviders);
   const nearest = nearestName(name.provider, known);
   const hint =
     nearest === undefined ? `known providers are ${known.join(", ")}` : `did you mean the provider ${nearest}?`;
   return new ConfigError(
     "unknown_model",
-    `the model ${shownName(name)} is not known; ${configured(options.projectConfig)}; ${hint}`,
+    `the model ${shownName(name)} is not known; ${configuredModels(options.projectConfig)}; ${hint}`,
     place,
   );
 }
 
-function shownName(name: ModelName): string {
+export function shownName(name: ModelName): string {
   return `${showValue(name.provider)} ${showValue(name.modelId)}`;
 }
 
-function configured(config: ProjectConfig): string {
+/** For messages: which models there are. */
+export function configuredModels(config: ProjectConfig): string {
   if (config.models.length === 0) return "no [[models]] are configured";
   const shown = config.models.slice(0, shownModels).map(shownName).join(", ");
   const more = config.models.length - shownModels;
@@ -149,42 +123,23 @@ function isPlainRemote(baseUrl: string): boolean {
   return URL.canParse(baseUrl) && new URL(baseUrl).protocol === "http:" && !isLoopback(baseUrl);
 }
 
-function isLoopback(address: string): boolean {
-  if (!URL.canParse(address)) return false;
-  const { hostname } = new URL(address);
-  return (
-    hostname === "localhost" ||
-    hostname.endsWith(".localhost") ||
-    hostname === "[::1]" ||
-    /^127(\.\d+){3}$/.test(hostname)
-  );
-}
-
-function findKey(
-  options: ResolveModelOptions,
-  name: ModelName,
-  entry: ModelEntry | undefined,
-  provider: KnownProvider | undefined,
-  givenUrl: string | undefined,
-): string | undefined {
-  const place = { file: options.projectConfig.path };
-  const variable = provider?.apiKeyVariable;
-  const fromFile = entry?.apiKey?.trim() ?? "";
-  const key = fromFile !== "" ? fromFile : (variable === undefined ? "" : (options.env[variable] ?? "")).trim();
-  if (key !== "") {
-    if (/^[\x21-\x7e]+$/.test(key)) return key;
-    const field = fromFile !== "" ? "api_key" : `the environment variable ${variable}`;
+function findKey({ projectConfig, env }: ResolveModelOptions, entry: ModelEntry): string | undefined {
+  const place = { file: projectConfig.path };
+  const found = storedKey(entry, env);
+  if (found !== undefined) {
+    if (isPossibleKey(found.key)) return found.key;
+    const field = found.variable === undefined ? "api_key" : `the environment variable ${found.variable}`;
     throw new ConfigError(
       "invalid_value",
-      `${field} of the model ${shownName(name)} holds spaces or characters that no key has; copy it again`,
+      `${field} of the model ${shownName(entry)} holds spaces or characters that no key has; copy it again`,
       place,
     );
   }
-  // Of a provider that we do not know, or a server on this machine, we cannot know that it wants one.
-  if (variable === undefined || (givenUrl !== undefined && isLoopback(givenUrl))) return undefined;
+  const origin = keyOrigin(entry, env);
+  if (origin.from !== "missing") return undefined;
   throw new ConfigError(
     "missing_key",
-    `no key for the model ${shownName(name)}; set the environment variable ${variable}, or api_key in its [[models]] entry`,
+    `no key for the model ${shownName(entry)}; set the environment variable ${origin.variable}, or api_key in its [[models]] entry`,
     place,
   );
 }

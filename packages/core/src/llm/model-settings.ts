@@ -4,14 +4,11 @@ export const modelProtocols = ["openai-chat", "openai-responses", "anthropic", "
 
 export type ModelProtocol = (typeof modelProtocols)[number];
 
-/** Those that this version speaks. */
-export const supportedProtocols: readonly ModelProtocol[] = ["openai-chat", "offline"];
-
 export interface ModelSettings {
   provider: string;
   modelId: string;
   protocol: ModelProtocol;
-  /** Without a trailing slash. Absent: the protocol's usual address. */
+  /** Without a trailing slash. Absent: the usual one of the provider, or else of the protocol. */
   baseUrl?: string | undefined;
   apiKey?: string | undefined;
   /** Tokens; 0 when unknown. */
@@ -22,6 +19,11 @@ export interface ModelSettings {
   vision: boolean;
 }
 
+/** With the address that the requests go to. */
+export interface AddressedSettings extends ModelSettings {
+  baseUrl: string;
+}
+
 /** Milliseconds, by the injected clock. */
 export interface ModelTimeLimits {
   /** From sending the request to its good end. */
@@ -30,12 +32,4 @@ export interface ModelTimeLimits {
   firstContentMs: number;
   /** Between two content parts; keep-alives do not count. */
   idleMs: number;
-}
-
-/** What is known of a provider without configuration. */
-export interface KnownProvider {
-  protocol: ModelProtocol;
-  baseUrl?: string | undefined;
-  /** The environment variable that usually holds its key. Absent: it needs no key. */
-  apiKeyVariable?: string | undefined;
 }

@@ -19,6 +19,14 @@ export function nonEmptyString(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
+/** So that sums of them are exact. */
+const mostThings = 1e12;
+
+/** A number of things, such as tokens; `undefined` for anything else, also below 0. */
+export function countOf(value: unknown): number | undefined {
+  return typeof value === "number" && value >= 0 && value <= mostThings ? Math.round(value) : undefined;
+}
+
 /** Whether it nests no deeper than people write; what does can overflow whoever walks through it. */
 export function isShallow(value: unknown, levels = 100): boolean {
   if (typeof value !== "object" || value === null) return true;

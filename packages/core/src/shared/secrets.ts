@@ -10,3 +10,38 @@ const minSecretLength = 8;
 export function usableSecrets(secrets: readonly string[]): string[] {
   return [...new Set(secrets)].filter((secret) => secret.length >= minSecretLength).sort((a, b) => b.length - a.length);
 }
+
+/** How keys look, whoever's they are. The first group stays. */
+const keyForms: readonly RegExp[] = [
+  /\b((?:bearer|basic)\s{1,8})[\w.~+/=-]{8,}/gi,
+  /\b()(?:sk|pk|rk|gsk|xai|r8|nvapi|glpat|gh[pousr]|github_pat|xox[abeoprs])[-_][\w.*-]{6,}/gi,
+  // Words of ordinary language unless a digit or a mask of somebody else's is in them.
+  /\b()(?:ak|hf|key|tok)[-_](?=[\w.-]{0,200}[\d*])[\w.*-]{6,}/gi,
+  /\b()AIza[\w-]{10,}/g,
+  /\b()(?:AKIA|ASIA)[0-9A-Z]{16}\b/g,
+  /\b()eyJ[\w-]{10,2000}\.eyJ[\w-]{10,8000}\.[\w-]+/g,
+  /()-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|$)/g,
+  /([?&](?:api[-_]?key|key|token|access_token)=)[^&\s"']+/gi,
+  /(:\/\/)[^/\s:@]{1,200}:[^/\s@]{1,500}(?=@)/g,
+];
+
+/**
+ * The text without what looks like a key.
+ *
+ * @param onHidden Called for each one.
+ */
+export function hideKeyForms(text: string, onHidden?: () => void): string {
+  return hideMatches(text, keyForms, onHidden);
+}
+
+/** What follows the kept first group becomes the mask. */
+export function hideMatches(text: string, forms: readonly RegExp[], onHidden?: () => void): string {
+  return forms.reduce(
+    (hidden, form) =>
+      hidden.replace(form, (_: string, kept: string) => {
+        onHidden?.();
+        return `${kept}${mask}`;
+      }),
+    text,
+  );
+}

@@ -2,14 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { ModelEntry, ProjectConfig } from "../../src/config/project-config.ts";
 import { resolveModel, type ResolveModelOptions } from "../../src/config/resolve-model.ts";
-import type { KnownProvider } from "../../src/llm/model-settings.ts";
 import { configErrorOf, onlyConfigErrors } from "./support.ts";
-
-const knownProviders: Record<string, KnownProvider> = {
-  openai: { protocol: "openai-chat", baseUrl: "https://api.openai.example/v1", apiKeyVariable: "OPENAI_API_KEY" },
-  anthropic: { protocol: "anthropic", apiKeyVariable: "ANTHROPIC_API_KEY" },
-  local: { protocol: "openai-chat", baseUrl: "http://127.0.0.1:11434/v1" },
-};
 
 function config(models: ModelEntry[] = [], defaultModel?: ProjectConfig["defaultModel"]): ProjectConfig {
   return {
@@ -25,52 +18,44 @@ function config(models: ModelEntry[] = [], defaultModel?: ProjectConfig["default
 }
 
 function options(more: Partial<ResolveModelOptions> = {}): ResolveModelOptions {
-  return { projectConfig: config(), env: {}, knownProviders, ...more };
+  return { projectConfig: config(), env: {}, ...more };
 }
 
-const gpt = { provider: "openai", modelId: "gpt" };
+const gpt = { provider: "openai", modelId: "gpt-5" };
 const own = { provider: "own", modelId: "m", protocol: "openai-chat" } as const;
 
 describe("resolving a model", () => {
-  test("takes what is known of a provider and a model, and the key from its variable, trimmed", () => {
-    const { settings, warnings } = resolveModel(
-      options({
-        projectConfig: config([], gpt),
-        env: { OPENAI_API_KEY: " sk-env\n" },
-        knownModel: () => ({ contextWindow: 9, maxOutputTokens: 8, vision: true }),
-      }),
+  test("takes what is known of a provider and a model, and the key from its variable, trimmed", async () => {
+    const { settings, warnings } = await resolveModel(
+      options({ projectConfig: config([], gpt), env: { OPENAI_API_KEY: " sk-env\n" } }),
     );
     expect(settings).toEqual({
       ...gpt,
-      protocol: "openai-chat",
-      baseUrl: "https://api.openai.example/v1",
+      protocol: "openai-responses",
+      baseUrl: "https://api.openai.com/v1",
       apiKey: "sk-env",
-      contextWindow: 9,
-      maxOutputTokens: 8,
+      contextWindow: 400_000,
+      maxOutputTokens: undefined,
       vision: true,
     });
     expect(warnings).toEqual([]);
   });
 
-  test("lets the file have the last word", () => {
+  test("lets the file have the last word", async () => {
     const entry: ModelEntry = {
       ...gpt,
-      protocol: "openai-chat",
+      protocol: "anthropic",
       baseUrl: "https://proxy.example/v1//",
       apiKey: " sk-file ",
       contextWindow: 1,
       maxTokens: 2,
       vision: false,
     };
-    const { settings } = resolveModel(
-      options({
-        projectConfig: config([entry], gpt),
-        env: { OPENAI_API_KEY: "sk-env" },
-        knownModel: () => ({ contextWindow: 9, maxOutputTokens: 8, vision: true }),
-      }),
+    const { settings } = await resolveModel(
+      options({ projectConfig: config([entry], gpt), env: { OPENAI_API_KEY: "sk-env" } }),
     );
     expect(settings).toMatchObject({
-      protocol: "openai-chat",
+      protocol: "anthropic",
       baseUrl: "https://proxy.example/v1",
       apiKey: "sk-file",
       contextWindow: 1,
@@ -79,41 +64,49 @@ describe("resolving a model", () => {
     });
   });
 
-  test("says that a protocol is not spoken before it asks for a key", () => {
-    const entry: ModelEntry = { ...gpt, protocol: "gemini" };
-    expect(() => resolveModel(options({ projectConfig: config([entry], gpt), env: {} }))).toThrow(
-      'speaks "gemini", which is not supported in this version',
-    );
+  test.each([
+    ["another host", "https://gpu.example/v1", "openai-chat"],
+    ["another port", "https://api.openai.com:8443/v1", "openai-chat"],
+    ["its own host, written in another way", " https://API.openai.com/v1/ ", "openai-responses"],
+    ["nowhere", " ", "openai-responses"],
+  ])("takes OpenAI at %s to speak what servers there speak", async (_name, baseUrl, protocol) => {
+    const projectConfig = config([{ ...gpt, apiKey: "k", baseUrl }], gpt);
+    expect((await resolveModel(options({ projectConfig }))).settings.protocol).toBe(protocol);
   });
 
-  test("finds a model by either half of its name", () => {
+  test("leaves the window open and images out where nothing is known", async () => {
+    const { settings } = await resolveModel(options({ projectConfig: config([own], own) }));
+    expect(settings).toMatchObject({ contextWindow: 0, maxOutputTokens: undefined, vision: false });
+  });
+
+  test("finds a model by either half of its name", async () => {
     const projectConfig = config([{ ...gpt, apiKey: "k" }, own]);
-    expect(resolveModel(options({ projectConfig, provider: "own" })).settings.modelId).toBe("m");
-    expect(resolveModel(options({ projectConfig, modelId: "gpt" })).settings.provider).toBe("openai");
+    expect((await resolveModel(options({ projectConfig, provider: "own" }))).settings.modelId).toBe("m");
+    expect((await resolveModel(options({ projectConfig, modelId: "gpt-5" }))).settings.provider).toBe("openai");
   });
 
-  test("needs no key and no entry for the offline model", () => {
-    expect(resolveModel(options({ provider: "offline" })).settings).toMatchObject({
+  test("needs no key and no entry for the offline model", async () => {
+    expect((await resolveModel(options({ provider: "offline" }))).settings).toMatchObject({
       provider: "offline",
       modelId: "offline",
       protocol: "offline",
       apiKey: undefined,
     });
-    expect(resolveModel(options({ provider: "offline", modelId: "tour" })).settings.modelId).toBe("tour");
+    expect((await resolveModel(options({ provider: "offline", modelId: "tour" }))).settings.modelId).toBe("tour");
   });
 
-  test("needs no key where none is known to be asked for, or on this machine", () => {
-    expect(resolveModel(options({ provider: "local", modelId: "m" })).settings.apiKey).toBeUndefined();
+  test("needs no key where none is known to be asked for, or on this machine", async () => {
+    expect((await resolveModel(options({ provider: "ollama", modelId: "m" }))).settings.apiKey).toBeUndefined();
     const onThisMachine = config([{ ...gpt, baseUrl: "http://localhost:1234/v1" }]);
-    expect(resolveModel(options({ projectConfig: onThisMachine, ...gpt })).settings.apiKey).toBeUndefined();
+    expect((await resolveModel(options({ projectConfig: onThisMachine, ...gpt }))).settings.apiKey).toBeUndefined();
     const ofOurOwn = config([{ ...own, baseUrl: "https://gpu.example" }]);
-    expect(resolveModel(options({ projectConfig: ofOurOwn, provider: "own" })).settings.apiKey).toBeUndefined();
+    expect((await resolveModel(options({ projectConfig: ofOurOwn, provider: "own" }))).settings.apiKey).toBeUndefined();
   });
 
-  test("warns of a key that travels in the open, except within this machine", () => {
-    const at = (baseUrl: string): string[] =>
-      resolveModel(options({ projectConfig: config([{ ...own, apiKey: "k", baseUrl }], own) })).warnings;
-    expect(at("http://gpu.example:8000/v1")).toEqual([
+  test("warns of a key that travels in the open, except within this machine", async () => {
+    const at = async (baseUrl: string): Promise<string[]> =>
+      (await resolveModel(options({ projectConfig: config([{ ...own, apiKey: "k", baseUrl }], own) }))).warnings;
+    expect(await at("http://gpu.example:8000/v1")).toEqual([
       'the key of "own" "m" goes to http://gpu.example:8000 without encryption; use https',
     ]);
     for (const url of [
@@ -123,10 +116,10 @@ describe("resolving a model", () => {
       "http://localhost",
       "http://127.9.9.9",
     ]) {
-      expect(at(url)).toEqual([]);
+      expect(await at(url)).toEqual([]);
     }
-    expect(at("http://127.0.0.1.example")).toHaveLength(1);
-    expect(at("http://localhost.example")).toHaveLength(1);
+    expect(await at("http://127.0.0.1.example")).toHaveLength(1);
+    expect(await at("http://localhost.example")).toHaveLength(1);
   });
 });
 
@@ -138,25 +131,25 @@ describe("a model that cannot be used is told whole in one line", () => {
     [
       "no default model",
       {},
-      'no default model; add a line such as default_model = { provider = "openai", model_id = "gpt-5" }, or choose the provider "offline", which needs no key (cox run --provider offline)',
+      'no default model; add one, such as: cox models add openai gpt-5 --default; or choose the provider "offline", which needs no key (cox run --provider offline)',
       "usage",
     ],
     [
       "a provider nobody knows",
-      { provider: "opnai", modelId: "gpt", projectConfig: config([own]) },
-      'the model "opnai" "gpt" is not known; configured are "own" "m"; did you mean the provider openai?',
+      { provider: "opnai", modelId: "gpt-5", projectConfig: config([own]) },
+      'the model "opnai" "gpt-5" is not known; configured are "own" "m"; did you mean the provider openai?',
       "usage",
     ],
     [
       "a provider like none",
       { provider: "zzz", modelId: "m" },
-      'the model "zzz" "m" is not known; no [[models]] are configured; known providers are openai, anthropic, local',
+      'the model "zzz" "m" is not known; no [[models]] are configured; known providers are openai, anthropic, google, deepseek, moonshot, kimi, zhipu, glm, dashscope, qwen, openrouter, groq, mistral, together, xai, fireworks, cerebras, ollama, lmstudio, vllm, llamacpp, offline',
       "usage",
     ],
     [
       "a provider that objects have by themselves",
       { provider: "constructor", modelId: "m" },
-      'the model "constructor" "m" is not known; no [[models]] are configured; known providers are openai, anthropic, local',
+      'the model "constructor" "m" is not known; no [[models]] are configured; known providers are openai, anthropic, google, deepseek, moonshot, kimi, zhipu, glm, dashscope, qwen, openrouter, groq, mistral, together, xai, fireworks, cerebras, ollama, lmstudio, vllm, llamacpp, offline',
       "usage",
     ],
     [
@@ -174,19 +167,19 @@ describe("a model that cannot be used is told whole in one line", () => {
     [
       "a provider of one's own without a protocol",
       of({ protocol: undefined }),
-      'protocol of the model "own" "m" is missing; it must be "openai-chat" or "offline", since the provider is not a known one',
+      'protocol of the model "own" "m" is missing; it must be one of openai-chat, openai-responses, anthropic, gemini, offline, since the provider is not a known one',
       "usage",
     ],
     [
       "no key",
       gpt,
-      'no key for the model "openai" "gpt"; set the environment variable OPENAI_API_KEY, or api_key in its [[models]] entry',
+      'no key for the model "openai" "gpt-5"; set the environment variable OPENAI_API_KEY, or api_key in its [[models]] entry',
       "auth",
     ],
     [
       "an empty key",
       { ...gpt, env: { OPENAI_API_KEY: "  " }, projectConfig: config([{ ...gpt, apiKey: " " }]) },
-      'no key for the model "openai" "gpt"; set the environment variable OPENAI_API_KEY, or api_key in its [[models]] entry',
+      'no key for the model "openai" "gpt-5"; set the environment variable OPENAI_API_KEY, or api_key in its [[models]] entry',
       "auth",
     ],
     [
@@ -198,7 +191,7 @@ describe("a model that cannot be used is told whole in one line", () => {
     [
       "a key with odd characters in its variable",
       { ...gpt, env: { OPENAI_API_KEY: "sk–a" } },
-      'the environment variable OPENAI_API_KEY of the model "openai" "gpt" holds spaces or characters that no key has; copy it again',
+      'the environment variable OPENAI_API_KEY of the model "openai" "gpt-5" holds spaces or characters that no key has; copy it again',
       "usage",
     ],
     [
@@ -216,13 +209,13 @@ describe("a model that cannot be used is told whole in one line", () => {
     [
       "an address with a password, which is not shown",
       of({ baseUrl: "https://u:hunter2@h.example" }),
-      'base_url of the model "own" "m" is an address with a password, but must be an address without a user; put the key into api_key',
+      'base_url of the model "own" "m" is "https://…@h.example/", but must be an address without a user; put the key into api_key',
       "usage",
     ],
     [
       "an address with a query",
       of({ baseUrl: "https://h.example/?a=1" }),
-      'base_url of the model "own" "m" is "https://h.example/?a=1", but must be an address without "?" and "#"',
+      'base_url of the model "own" "m" is "https://h.example/?…", but must be an address without "?" and "#"',
       "usage",
     ],
   ];

@@ -85,8 +85,7 @@ describe("a chat completions request", () => {
   });
 
   it("tells a model without sight that there was an image", async () => {
-    const settings = { ...chatSettings(await serve(await wire("good-answer"))), vision: false };
-    const llm = chatContext("", { model: createChatCompletionsModel({ settings }) });
+    const llm = chatContext(await serve(await wire("good-answer")), { vision: false });
     await generate(llm, { newMessages: [userImage(pixel)] });
     expect(bodyOf(0).messages[1]).toEqual({ role: "user", content: "[an image, which this model cannot see]" });
   });

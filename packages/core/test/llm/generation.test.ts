@@ -150,7 +150,7 @@ describe("what goes out", () => {
         {
           parts: [
             text("a"),
-            { ...finish(), usage: { ...usage, inputTokens: { ...usage.inputTokens, noCache: 25_000 } } },
+            { ...finish(), usage: { ...usage, inputTokens: { ...usage.inputTokens, total: 25_000, noCache: 25_000 } } },
           ],
         },
         { parts: [text("b"), finish()] },
@@ -168,7 +168,10 @@ describe("what goes out", () => {
   it("a thinking level is told in the words of the provider", async () => {
     for (const [provider, expected] of [
       ["local.chat", { local: { reasoningEffort: "high" } }],
-      ["anthropic.messages", { anthropic: { thinking: { type: "enabled", budgetTokens: 16_384 } } }],
+      [
+        "anthropic.messages",
+        { anthropic: { thinking: { type: "enabled", budgetTokens: 4_096 }, toolStreaming: false } },
+      ],
     ] as const) {
       const { llm, model } = context([{ parts: [text("a"), finish()] }], { provider });
       await generate(llm, { thinkingLevel: "high" });
@@ -178,9 +181,10 @@ describe("what goes out", () => {
 
   it("a summary stays out of history", async () => {
     const { llm, model } = context([{ parts: [text("s"), finish()] }, { parts: [text("b"), finish()] }]);
-    const { messages } = await generate(llm, { purpose: "summary", newMessages: [userText("sum up")] });
+    const tools = [{ name: "x", description: "" }];
+    const { messages } = await generate(llm, { purpose: "summary", newMessages: [userText("sum up")], tools });
     expect(complete(messages)).toHaveLength(1);
-    await generate(llm);
+    await generate(llm, { tools });
     expect([model.calls[0]?.toolChoice, model.calls[1]?.prompt.length]).toEqual([{ type: "none" }, 1]);
   });
 });

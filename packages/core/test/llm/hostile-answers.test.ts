@@ -4,10 +4,14 @@ import { GenerativeModel } from "../../src/llm/context/generative-model.ts";
 import { systemClock } from "../../src/shared/system-clock.ts";
 import { calls, chatSettings, delta, generate, generousLimits, sse, undisciplined } from "./support/generate.ts";
 
-function contextOf(body: string): GenerativeModel {
+/** @param sent Gets the body of each request. */
+function contextOf(body: string, sent: unknown[] = []): GenerativeModel {
   const model = createChatCompletionsModel({
     settings: chatSettings("http://127.0.0.1:9/v1"),
-    fetch: () => Promise.resolve(new Response(body, { headers: { "content-type": "text/event-stream" } })),
+    fetch: async (_url, init) => {
+      sent.push(await new Response(init?.body ?? null).json());
+      return new Response(body, { headers: { "content-type": "text/event-stream" } });
+    },
   });
   return new GenerativeModel({ model, systemPrompt: "", limits: generousLimits, clock: systemClock });
 }
@@ -40,9 +44,15 @@ describe("words that every object knows", () => {
 describe("reasoning that nests without end", () => {
   it("is left out of what goes back, and the answer stands", async () => {
     const body = `data: {"choices":[{"delta":{"reasoning":"hm","reasoning_details":[${nested(20_000)}]}}]}\n\n${sse([delta({ content: "hi" }), delta({}, "stop")])}`;
-    const { messages, outcome } = await generate(contextOf(body));
+    const sent: unknown[] = [];
+    const llm = contextOf(body, sent);
+    const { messages, outcome } = await generate(llm);
     expect(outcome.status).toBe("completed");
     expect(() => JSON.stringify(messages)).not.toThrow();
+    await generate(llm);
+    const user = { role: "user", content: "hi" };
+    expect(sent[1]).toMatchObject({ messages: [user, { role: "assistant", content: "hi", reasoning: "hm" }, user] });
+    expect(JSON.stringify(sent[1])).not.toContain("reasoning_details");
   });
 });
 

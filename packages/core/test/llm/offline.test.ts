@@ -9,7 +9,7 @@ import { GenerativeModel } from "../../src/llm/context/generative-model.ts";
 import { defaultScenario } from "../../src/llm/offline/default-scenario.ts";
 import { createOfflineModel } from "../../src/llm/offline/model.ts";
 import { parseScenario, ScenarioError, type Scenario } from "../../src/llm/offline/scenario.ts";
-import { createLanguageModel, ModelSupportError } from "../../src/llm/providers.ts";
+import { createLanguageModel } from "../../src/llm/create-language-model.ts";
 import { calls, chatSettings, generate, generousLimits, texts, undisciplined } from "./support/generate.ts";
 
 function context(scenario: Scenario, clock = new ManualClock()) {
@@ -147,23 +147,6 @@ describe("createLanguageModel", () => {
   const directories: string[] = [];
   afterEach(async () => {
     for (const directory of directories.splice(0)) await rm(directory, { recursive: true });
-  });
-
-  it.each(["anthropic", "gemini", "openai-responses"] as const)("says that %s is not supported", async (protocol) => {
-    const settings = { ...chatSettings("https://example.com"), protocol };
-    await expect(createLanguageModel(settings)).rejects.toThrow(ModelSupportError);
-    await expect(createLanguageModel(settings)).rejects.toThrow("not supported in this version");
-  });
-
-  it("knows where a known provider is, and says when it does not", async () => {
-    const settings = { ...chatSettings(""), baseUrl: undefined };
-    expect(await createLanguageModel({ ...settings, provider: "deepseek" })).toMatchObject({
-      provider: "deepseek.chat",
-    });
-    await expect(createLanguageModel({ ...settings, provider: "nobody" })).rejects.toThrow("set base_url");
-    await expect(createLanguageModel({ ...settings, baseUrl: "ftp://x" })).rejects.toThrow(
-      'base_url is "ftp://x", but must be an address that begins with https://',
-    );
   });
 
   it("reads a scenario for the offline model", async () => {

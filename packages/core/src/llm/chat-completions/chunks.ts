@@ -1,7 +1,7 @@
 /** The chunks of one streamed chat completion as stream parts, and how the stream ended. */
 import type { LanguageModelV3FinishReason, LanguageModelV3StreamPart, LanguageModelV3Usage } from "@ai-sdk/provider";
 import { isRecord, isShallow, type JsonRecord, nonEmptyString } from "../../shared/json.ts";
-import { type Fault, ProviderFault } from "../fault/provider-fault.ts";
+import { type Fault, type HideKeys, ProviderFault } from "../fault/provider-fault.ts";
 import { ReasoningDetails, type ReasoningPiece, readContentParts, readReasoning } from "./reasoning.ts";
 import { ToolCallAssembler } from "./tool-calls.ts";
 import { readUsage, unknownUsage } from "./usage.ts";
@@ -37,7 +37,7 @@ export interface ChunkReaderOptions {
   /** Of `providerMetadata`. */
   namespace: string;
   /** Takes the key out of what a server says. */
-  hideKey: (text: string) => string;
+  hideKeys: HideKeys;
 }
 
 export class ChunkReader {
@@ -67,10 +67,6 @@ export class ChunkReader {
     });
   }
 
-  get hasFinishReason(): boolean {
-    return this.#finishWord !== undefined;
-  }
-
   /** What has come since the last call. */
   takeParts(): LanguageModelV3StreamPart[] {
     const parts = this.#parts;
@@ -78,13 +74,12 @@ export class ChunkReader {
     return parts;
   }
 
-  /** One parsed event. */
+  /** One parsed event that reports no error. */
   accept(chunk: unknown): void {
     if (!isRecord(chunk)) return this.fail({ kind: "unreadable", detail: `not a chunk: ${JSON.stringify(chunk)}` });
-    if (isErrorChunk(chunk)) return this.fail({ kind: "error_object", error: withoutChoices(chunk) });
     if (!this.#hasMetadata) this.#describe(chunk);
     const { choices } = chunk;
-    const choice: unknown = Array.isArray(choices) ? choices[0] : undefined;
+    const choice: unknown = Array.isArray(choices) ? choices.find(isFirstChoice) : undefined;
     const usage = chunk["usage"];
     if (isRecord(usage)) this.#usage = readUsage(usage);
     if (isRecord(choice)) this.#acceptChoice(choice);
@@ -92,7 +87,7 @@ export class ChunkReader {
       this.#usage = readUsage(chunk["x_groq"]["usage"]);
   }
 
-  /** `[DONE]`, or a clean end of the body. */
+  /** @param detail What is wrong if no finish reason has come. */
   end(detail: string): void {
     if (this.isDone) return;
     const word = this.#finishWord;
@@ -114,15 +109,8 @@ export class ChunkReader {
 
   fail(fault: Fault): void {
     if (this.isDone) return;
-    this.#parts.push({ type: "error", error: new ProviderFault(this.#withoutKey(fault)) });
+    this.#parts.push({ type: "error", error: new ProviderFault(fault, this.#options.hideKeys) });
     this.#finish({ unified: "error", raw: this.#finishWord });
-  }
-
-  #withoutKey(fault: Fault): Fault {
-    const { hideKey } = this.#options;
-    if (fault.kind === "unreadable") return { ...fault, detail: hideKey(fault.detail) };
-    if (fault.kind !== "error_object") return fault;
-    return { ...fault, error: JSON.parse(hideKey(JSON.stringify(fault.error))) as unknown };
   }
 
   #finish(finishReason: LanguageModelV3FinishReason): void {
@@ -142,7 +130,8 @@ export class ChunkReader {
     if (isRecord(delta)) this.#acceptDelta(delta);
     if (isRecord(choice["usage"])) this.#usage = readUsage(choice["usage"]);
     const word = nonEmptyString(choice["finish_reason"]);
-    if (word === undefined) return;
+    // Some gateways write out what is not there yet.
+    if (word === undefined || word === "null") return;
     this.#finishWord = word;
     const code = faultWords.get(word.toLowerCase());
     if (code === undefined) return;
@@ -160,7 +149,7 @@ export class ChunkReader {
       if (content !== "") this.#text(content);
     } else if (Array.isArray(content)) {
       const { text, thinking } = readContentParts(content);
-      if (thinking !== "") this.#reasoning({ text: thinking, field: "reasoning_content" });
+      if (thinking !== "") this.#reasoning({ text: thinking, field: "content" });
       if (text !== "") this.#text(text);
     }
     if (typeof delta["refusal"] === "string" && delta["refusal"] !== "") {
@@ -213,18 +202,7 @@ export class ChunkReader {
   }
 }
 
-/** Errors come under `error`, as an object of type error, or as a message with a code in place of an answer. */
-function isErrorChunk(chunk: JsonRecord): boolean {
-  const { error } = chunk;
-  if (error !== undefined && error !== null && error !== false && error !== "") return true;
-  if (chunk["choices"] !== undefined) return false;
-  if (chunk["object"] === "error" || chunk["type"] === "error") return true;
-  const hasMessage = typeof chunk["message"] === "string" || typeof chunk["detail"] === "string";
-  return hasMessage && chunk["object"] === undefined;
-}
-
-/** The answer's own part of the chunk says nothing about the error. */
-function withoutChoices(chunk: JsonRecord): JsonRecord {
-  const { choices: _choices, id: _id, object: _object, ...about } = chunk;
-  return about;
+/** Servers that are asked for one answer may send several all the same. */
+function isFirstChoice(choice: unknown): boolean {
+  return isRecord(choice) && (choice["index"] ?? 0) === 0;
 }

@@ -3,7 +3,8 @@ import { isRecord, type JsonRecord, nonEmptyString } from "../../shared/json.ts"
 
 export interface ReasoningPiece {
   text: string;
-  field: "reasoning_content" | "reasoning" | "reasoning_details";
+  /** `content`: inside the answer's own words, from where it does not go back. */
+  field: "reasoning_content" | "reasoning" | "reasoning_details" | "content";
 }
 
 /** `reasoning_details` may repeat what a plain field says: the plain one wins. */

@@ -6,28 +6,22 @@ import type {
   LanguageModelV3ToolResultPart,
 } from "@ai-sdk/provider";
 import { isRecord, type JsonRecord, nonEmptyString, parseJson } from "../../shared/json.ts";
-import type { ModelSettings } from "../model-settings.ts";
-import { ownNamespace } from "../context/prompt-converter.ts";
+import type { AddressedSettings } from "../model-settings.ts";
+import { ownNamespace } from "../own-namespace.ts";
+import { type Dialect, dialectOf } from "./dialect.ts";
 
 type Tools = NonNullable<LanguageModelV3CallOptions["tools"]>;
 type AssistantMessage = Extract<LanguageModelV3Message, { role: "assistant" }>;
 
-/** What servers that speak the same protocol do not agree on. */
-interface Dialect {
-  maxTokensField: "max_tokens" | "max_completion_tokens";
-  /** Whether usage must be asked for. */
-  streamOptions: boolean;
-}
-
 export class ChatRequestWriter {
-  readonly #settings: ModelSettings;
+  readonly #settings: AddressedSettings;
   readonly #dialect: Dialect;
   readonly #messageTexts = new WeakMap<LanguageModelV3Message, string>();
   readonly #toolTexts = new WeakMap<Tools, string>();
 
-  constructor(settings: ModelSettings, baseUrl: string) {
+  constructor(settings: AddressedSettings) {
     this.#settings = settings;
-    this.#dialect = dialectOf(baseUrl);
+    this.#dialect = dialectOf(settings.baseUrl, settings.modelId);
   }
 
   /** The body as JSON text. */
@@ -36,7 +30,7 @@ export class ChatRequestWriter {
     const messages = prompt.map((message) => this.#messageText(message)).filter((text) => text !== "");
     const settings = JSON.stringify(this.#parameters(options)).slice(1, -1);
     const declared = tools === undefined || tools.length === 0 ? "" : `,"tools":${this.#toolText(tools)}`;
-    const choice = declared === "" ? "" : toolChoiceText(options.toolChoice);
+    const choice = declared === "" || !this.#dialect.toolChoice ? "" : toolChoiceText(options.toolChoice);
     return `{${settings},"messages":[${messages.join(",")}]${declared}${choice}}`;
   }
 
@@ -47,7 +41,9 @@ export class ChatRequestWriter {
       stream: true,
       ...(this.#dialect.streamOptions && { stream_options: { include_usage: true } }),
       [this.#dialect.maxTokensField]: options.maxOutputTokens,
-      reasoning_effort: own?.["reasoningEffort"],
+      ...thinkingOf(this.#dialect, own?.["reasoningEffort"]),
+      ...(this.#dialect.cacheKey && { prompt_cache_key: options.providerOptions?.[ownNamespace]?.["cacheKey"] }),
+      ...(this.#dialect.cacheControl && { cache_control: { type: "ephemeral" } }),
       temperature: options.temperature,
       top_p: options.topP,
       presence_penalty: options.presencePenalty,
@@ -106,13 +102,15 @@ export class ChatRequestWriter {
     const reasoning: JsonRecord = {};
     for (const part of message.content) {
       if (part.type === "text") texts.push(part.text);
-      if (part.type === "reasoning")
+      if (part.type === "reasoning" && this.#dialect.takesReasoning)
         addReasoning(reasoning, part.text, part.providerOptions?.[this.#settings.provider]);
       if (part.type !== "tool-call") continue;
       const written = part.providerOptions?.[ownNamespace]?.["arguments"];
       const text = typeof written === "string" ? written : inputText(part.input);
       calls.push({ id: part.toolCallId, type: "function", function: { name: part.toolName, arguments: text } });
     }
+    const { reasoningFiller } = this.#dialect;
+    if (reasoningFiller !== undefined) reasoning["reasoning_content"] ||= reasoningFiller;
     const content = texts.join("");
     return {
       role: "assistant",
@@ -139,7 +137,6 @@ export class ChatRequestWriter {
   #filePart(part: Pick<LanguageModelV3FilePart, "data" | "mediaType" | "filename">): JsonRecord {
     const { mediaType, filename } = part;
     if (mediaType.startsWith("image/")) {
-      if (!this.#settings.vision) return { type: "text", text: "[an image, which this model cannot see]" };
       return { type: "image_url", image_url: { url: urlOf(part) } };
     }
     if (mediaType === "application/pdf") {
@@ -147,15 +144,6 @@ export class ChatRequestWriter {
     }
     return { type: "text", text: `[a file of type ${mediaType}, which this model cannot read]` };
   }
-}
-
-function dialectOf(baseUrl: string): Dialect {
-  const host = URL.canParse(baseUrl) ? new URL(baseUrl).hostname : "";
-  const isOpenai = host === "api.openai.com" || host.endsWith(".openai.azure.com");
-  return {
-    maxTokensField: isOpenai ? "max_completion_tokens" : "max_tokens",
-    streamOptions: host !== "api.mistral.ai",
-  };
 }
 
 function urlOf(part: Pick<LanguageModelV3FilePart, "data" | "mediaType">): string {
@@ -226,4 +214,13 @@ function responseFormat(format: LanguageModelV3CallOptions["responseFormat"]): J
   if (format?.type !== "json") return undefined;
   if (format.schema === undefined) return { type: "json_object" };
   return { type: "json_schema", json_schema: { name: format.name ?? "answer", schema: format.schema } };
+}
+
+function thinkingOf({ thinkingField }: Dialect, effort: unknown): JsonRecord {
+  if (effort === undefined) return {};
+  if (thinkingField === "reasoning_effort") return { reasoning_effort: effort };
+  const isOn = effort !== "none";
+  return thinkingField === "thinking"
+    ? { thinking: { type: isOn ? "enabled" : "disabled" } }
+    : { enable_thinking: isOn };
 }

@@ -4,6 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { isRecord, nonEmptyString } from "../../shared/json.ts";
+import { CallIds } from "../call-ids.ts";
 import { JsonExtent } from "./json-extent.ts";
 
 export interface AssembledCall {
@@ -42,8 +43,7 @@ export class ToolCallAssembler {
   readonly #byIndex = new Map<number, OpenCall>();
   /** Newest call of each of the server's ids. */
   readonly #byId = new Map<string, OpenCall>();
-  readonly #ids = new Set<string>();
-  readonly #repeats = new Map<string, number>();
+  readonly #ids = new CallIds();
   #last: OpenCall | undefined;
   #chunk = 0;
 
@@ -82,7 +82,8 @@ export class ToolCallAssembler {
       const atIndex = this.#byIndex.get(index);
       if (atIndex === undefined) return fragment.name === undefined ? (sameId ?? this.#lastWithoutIndex()) : undefined;
       if (id === undefined || id === atIndex.serverId || atIndex.serverId === undefined) return atIndex;
-      return sameId;
+      // Some servers make up an id for each fragment: without a name it goes on with the call all the same.
+      return sameId ?? (fragment.name === undefined ? atIndex : undefined);
     }
     if (sameId !== undefined) return sameId;
     if (id === undefined) return this.#isNextInChunk(fragment) ? undefined : this.#last;
@@ -103,7 +104,7 @@ export class ToolCallAssembler {
 
   #open(fragment: Fragment): OpenCall {
     const call: OpenCall = {
-      id: this.#uniqueId(fragment.id ?? `call_${randomUUID().slice(0, 8)}`),
+      id: this.#ids.issue(fragment.id ?? `call_${randomUUID().slice(0, 8)}`),
       serverId: fragment.id,
       name: fragment.name ?? "",
       arguments: "",
@@ -117,20 +118,9 @@ export class ToolCallAssembler {
     return call;
   }
 
-  /** Of calls that share an id the later ones are numbered. */
-  #uniqueId(id: string): string {
-    let number = this.#repeats.get(id) ?? 1;
-    let unique = id;
-    for (; this.#ids.has(unique); unique = `${id}~${number}`) number += 1;
-    // A server that repeats one id a thousand times is not looked through from the start each time.
-    this.#repeats.set(id, number);
-    this.#ids.add(unique);
-    return unique;
-  }
-
   #adopt(call: OpenCall, id: string): void {
     // Readers know a started call by the id that we made.
-    if (!call.isStarted) call.id = this.#uniqueId(id);
+    if (!call.isStarted) call.id = this.#ids.issue(id);
     call.serverId = id;
     this.#byId.set(id, call);
   }

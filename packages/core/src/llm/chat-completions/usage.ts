@@ -1,6 +1,6 @@
 /** Usage of a chat completion. Cached tokens are part of the prompt's count here, and are counted once. */
 import type { LanguageModelV3Usage } from "@ai-sdk/provider";
-import { isRecord, type JsonRecord } from "../../shared/json.ts";
+import { countOf, isRecord, type JsonRecord } from "../../shared/json.ts";
 
 export const unknownUsage: LanguageModelV3Usage = {
   inputTokens: { total: undefined, noCache: undefined, cacheRead: undefined, cacheWrite: undefined },
@@ -10,18 +10,20 @@ export const unknownUsage: LanguageModelV3Usage = {
 export function readUsage(usage: JsonRecord): LanguageModelV3Usage {
   const promptDetails = recordOf(usage["prompt_tokens_details"] ?? usage["input_tokens_details"]);
   const answerDetails = recordOf(usage["completion_tokens_details"] ?? usage["output_tokens_details"]);
-  const all = count(usage["total_tokens"]);
-  const answer = count(usage["completion_tokens"]) ?? count(usage["output_tokens"]);
-  const prompt = count(usage["prompt_tokens"]) ?? count(usage["input_tokens"]) ?? difference(all, answer);
-  const reasoning = count(answerDetails["reasoning_tokens"]) ?? count(usage["reasoning_tokens"]);
-  const total = prompt ?? 0;
-  const cached =
-    count(promptDetails["cached_tokens"]) ?? count(usage["cached_tokens"]) ?? count(usage["prompt_cache_hit_tokens"]);
-  const cacheRead = Math.min(cached ?? 0, total);
-  const cacheWrite = Math.min(count(promptDetails["cache_write_tokens"]) ?? 0, total - cacheRead);
+  const all = countOf(usage["total_tokens"]);
+  const answer = countOf(usage["completion_tokens"]) ?? countOf(usage["output_tokens"]);
+  const prompt = countOf(usage["prompt_tokens"]) ?? countOf(usage["input_tokens"]) ?? difference(all, answer);
+  const reasoning = countOf(answerDetails["reasoning_tokens"]) ?? countOf(usage["reasoning_tokens"]);
+  if (prompt === undefined && answer === undefined) return unknownUsage;
+  const cacheRead =
+    countOf(promptDetails["cached_tokens"]) ??
+    countOf(usage["cached_tokens"]) ??
+    countOf(usage["prompt_cache_hit_tokens"]) ??
+    0;
+  const cacheWrite = countOf(promptDetails["cache_write_tokens"]) ?? 0;
   const output = answerTokens({ all, prompt, answer, reasoning });
   return {
-    inputTokens: { total: prompt, noCache: total - cacheRead - cacheWrite, cacheRead, cacheWrite },
+    inputTokens: { total: prompt, noCache: difference(prompt, cacheRead + cacheWrite), cacheRead, cacheWrite },
     outputTokens: { total: output, text: difference(output, reasoning), reasoning },
     raw: usage as NonNullable<LanguageModelV3Usage["raw"]>,
   };
@@ -43,10 +45,6 @@ function answerTokens({ all, prompt, answer, reasoning }: Told): number | undefi
 
 function recordOf(value: unknown): JsonRecord {
   return isRecord(value) ? value : {};
-}
-
-function count(value: unknown): number | undefined {
-  return typeof value === "number" && Number.isFinite(value) && value >= 0 ? value : undefined;
 }
 
 function difference(a: number | undefined, b: number | undefined): number | undefined {

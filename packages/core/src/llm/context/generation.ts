@@ -3,26 +3,39 @@
  * generator runs per message and a model that ignores its signal keeps nobody waiting. Reads the model only while
  * someone waits for a message.
  */
-import type { LanguageModelV3, LanguageModelV3CallOptions } from "@ai-sdk/provider";
+import type {
+  LanguageModelV3,
+  LanguageModelV3CallOptions,
+  LanguageModelV3FinishReason,
+  LanguageModelV3StreamPart,
+} from "@ai-sdk/provider";
 import { type Builders, emptyTokenCounts, type OmniMessage, type TokenCounts } from "@coxswain/protocol";
 import type { Clock, LLMOutcome } from "../../engine/ports.ts";
-import type { CallIds } from "./call-ids.ts";
+import type { EventWatch, ProviderProfile } from "../provider/profile.ts";
+import type { CallIds } from "../call-ids.ts";
 import { Deadlines } from "./deadlines.ts";
 import type { ModelTimeLimits } from "../model-settings.ts";
 import { type Classification, classify } from "../fault/outcome.ts";
-import { batchesOf, type PartBatch, type PartBatches } from "./part-batches.ts";
+import { batchesOf, type PartBatch, type PartBatches } from "../part-batches.ts";
 import { ProviderFault } from "../fault/provider-fault.ts";
 import { Reply } from "./reply.ts";
 import { toTokenCounts } from "./token-usage.ts";
 
 export interface PreparedRequest {
   options: LanguageModelV3CallOptions;
+  /** What the reader must know of the request, one line each. */
+  problems: readonly string[];
+  /** The tool's own name for the one that the model knows it by. */
+  ownName: (declaredName: string) => string;
+  /** Called when it ended badly. */
+  refused?(told: Classification): void;
   /** Called when the reader takes the `token_usage`, which says so. */
   commit(reply: readonly OmniMessage[], counts: TokenCounts | undefined): void;
 }
 
 export interface GenerationOptions {
   model: LanguageModelV3;
+  profile: ProviderProfile;
   limits: ModelTimeLimits;
   clock: Clock;
   build: Builders;
@@ -34,12 +47,11 @@ export interface GenerationOptions {
 
 type Result = IteratorResult<OmniMessage, LLMOutcome>;
 
-const finishReasons: Record<string, string> = { "tool-calls": "tool_calls", "content-filter": "content_filter" };
-
 export class Generation implements AsyncGenerator<OmniMessage, LLMOutcome> {
   readonly #options: GenerationOptions;
   readonly #reply: Reply;
   readonly #deadlines: Deadlines;
+  readonly #events: EventWatch | undefined;
   #queue: OmniMessage[] = [];
   #head = 0;
   #waiting: ((result: Result) => void)[] = [];
@@ -47,9 +59,10 @@ export class Generation implements AsyncGenerator<OmniMessage, LLMOutcome> {
   #prepared: PreparedRequest | undefined;
   #isStarted = false;
   #isReading = false;
-  /** Set with the good end; taking it commits. */
-  #usageMessage: OmniMessage | undefined;
-  #completed: LLMOutcome | undefined;
+  /** `doStream` has rejected. */
+  #isRefused = false;
+  /** Taking its `token_usage` commits. */
+  #goodEnd: { usageMessage: OmniMessage; outcome: LLMOutcome } | undefined;
   #outcome: LLMOutcome | undefined;
   /** Ends the watch over the limits. */
   readonly #watch = new AbortController();
@@ -59,9 +72,15 @@ export class Generation implements AsyncGenerator<OmniMessage, LLMOutcome> {
   constructor(options: GenerationOptions) {
     this.#options = options;
     this.#deadlines = new Deadlines(options.limits, options.clock);
-    const { build, ids, model } = options;
-    const holdsCalls = /(^|\.)chat$/.test(model.provider);
-    this.#reply = new Reply({ build, ids, holdsCalls, emit: (message) => this.#queue.push(message) });
+    const { build, ids, profile } = options;
+    this.#events = profile.watch?.();
+    this.#reply = new Reply({
+      build,
+      ids,
+      holdsCalls: profile.holdsCalls,
+      ownName: (name) => this.#prepared?.ownName(name) ?? name,
+      emit: (message) => this.#queue.push(message),
+    });
   }
 
   next(): Promise<Result> {
@@ -94,7 +113,7 @@ export class Generation implements AsyncGenerator<OmniMessage, LLMOutcome> {
 
   /** Neither ended badly nor at its good end. */
   get #isRunning(): boolean {
-    return this.#outcome === undefined && this.#usageMessage === undefined;
+    return this.#outcome === undefined && this.#goodEnd === undefined;
   }
 
   readonly #onSignal = (): void => this.#fail(new ProviderFault({ kind: "aborted" }));
@@ -135,9 +154,19 @@ export class Generation implements AsyncGenerator<OmniMessage, LLMOutcome> {
   }
 
   async #connect(): Promise<PartBatches> {
-    const { model, prepare } = this.#options;
+    const { model, prepare, build } = this.#options;
     this.#prepared = prepare();
-    const { stream } = await model.doStream({ ...this.#prepared.options, abortSignal: this.#request.signal });
+    for (const problem of this.#prepared.problems)
+      this.#queue.push(build.notice("warning", "tool_declaration", problem));
+    const asked = model.doStream({
+      ...this.#prepared.options,
+      abortSignal: this.#request.signal,
+      ...(this.#events !== undefined && { includeRawChunks: true }),
+    });
+    const { stream } = await asked.then(undefined, (error: unknown) => {
+      this.#isRefused = true;
+      throw error;
+    });
     const source = batchesOf(stream);
     if (this.#isRunning) this.#source = source;
     else source.cancel();
@@ -150,7 +179,7 @@ export class Generation implements AsyncGenerator<OmniMessage, LLMOutcome> {
       const part = batch[index];
       if (part === undefined) continue;
       try {
-        if (this.#reply.accept(part)) hasContent = true;
+        if (this.#acceptPart(part)) hasContent = true;
       } catch (error) {
         // What the request cost is told after the error.
         for (const later of batch.slice(index + 1)) if (later.type === "finish") this.#reply.usage = later.usage;
@@ -161,24 +190,45 @@ export class Generation implements AsyncGenerator<OmniMessage, LLMOutcome> {
     if (hasContent) this.#deadlines.feed();
   }
 
+  #acceptPart(part: LanguageModelV3StreamPart): boolean {
+    const events = this.#events;
+    if (events === undefined) return this.#reply.accept(part);
+    if (part.type === "raw") {
+      events.accept(part.rawValue);
+      return false;
+    }
+    if (part.type === "error" && events.isHarmless?.(part.error) === true) return false;
+    const isContent = this.#reply.accept(part);
+    const missing = events.missingAfter?.(part);
+    return (missing !== undefined && this.#reply.accept(missing)) || isContent;
+  }
+
   /** The stream has ended without an error. */
   #conclude(): void {
     const finish = this.#reply.finishReason;
     if (finish === undefined) return this.#fail(truncated("the stream closed without a finish reason"));
-    const { unified, raw } = finish;
-    if (unified === "other" && raw === undefined) return this.#fail(truncated("no finish reason was given"));
-    if (unified === "error" || (unified === "other" && raw === "error")) {
-      const error = { message: `the answer ended with finish reason "${raw ?? "error"}"` };
+    const { raw } = finish;
+    if (finish.unified === "other" && raw === undefined) return this.#fail(truncated("no finish reason was given"));
+    const unified = this.#meaningOf(finish);
+    if (unified === "error") {
+      const words = this.#events?.finishWords;
+      const reason = `the answer ended with finish reason "${raw ?? "error"}"`;
+      const error = { message: words === undefined ? reason : `${reason}: ${words}` };
       return this.#fail(new ProviderFault({ kind: "error_object", error }));
     }
     const { cutCall } = this.#reply.end(unified);
-    const finishReason = finishReasons[unified] ?? unified;
+    const finishReason = unified.replace("-", "_");
     if (finishReason === "content_filter") return this.#completeFiltered(raw);
     if (cutCall !== undefined) return this.#fail(new ProviderFault({ kind: "cut_call", name: cutCall }));
-    if (!this.#reply.hasText && !this.#reply.hasCall) {
+    if (this.#reply.messages.every(({ payload }) => payload.type === "thinking")) {
       return this.#fail(new ProviderFault({ kind: "empty_reply", finishReason, finishReasonRaw: raw }));
     }
     this.#complete(finishReason, raw);
+  }
+
+  #meaningOf({ unified, raw }: LanguageModelV3FinishReason): LanguageModelV3FinishReason["unified"] {
+    if (unified !== "other" || raw === undefined) return unified;
+    return this.#options.profile.unnamedEnd?.(raw) ?? (raw === "error" ? "error" : "other");
   }
 
   #completeFiltered(raw: string | undefined): void {
@@ -191,9 +241,11 @@ export class Generation implements AsyncGenerator<OmniMessage, LLMOutcome> {
 
   #complete(finishReason: string, raw: string | undefined): void {
     const request = toTokenCounts(this.#reply.usage) ?? emptyTokenCounts();
-    this.#completed = { status: "completed", finishReason, ...(raw === undefined ? {} : { finishReasonRaw: raw }) };
-    this.#usageMessage = this.#options.build.tokenUsage({ session: { ...request }, request });
-    this.#queue.push(this.#usageMessage);
+    const usageMessage = this.#options.build.tokenUsage({ session: { ...request }, request });
+    const outcome: LLMOutcome = { status: "completed", finishReason };
+    if (raw !== undefined) outcome.finishReasonRaw = raw;
+    this.#goodEnd = { usageMessage, outcome };
+    this.#queue.push(usageMessage);
     this.#watch.abort("the request is over");
     this.#source?.cancel();
   }
@@ -201,15 +253,17 @@ export class Generation implements AsyncGenerator<OmniMessage, LLMOutcome> {
   /** Every bad end. After the good end only the signal can still come, until the reader has taken the `token_usage`. */
   #fail(error: unknown): void {
     if (this.#outcome !== undefined) return;
-    if (this.#usageMessage !== undefined) this.#queue.pop();
+    if (this.#goodEnd !== undefined) this.#queue.pop();
     const told = classify(error, this.#options.clock.now());
     if (told.status === "completed") {
       this.#completeFiltered(told.finishReasonRaw);
       return this.#deliver();
     }
     this.#reply.close(told.status);
-    this.#settle(outcomeOf(told, toTokenCounts(this.#reply.usage)));
-    this.#request.abort(this.#options.signal?.reason);
+    this.#settle(outcomeOf(told, toTokenCounts(this.#reply.usage) ?? toTokenCounts(this.#events?.usage)));
+    this.#prepared?.refused?.(told);
+    // What is over must not be stopped: Node's fetch fails without a listener then.
+    if (!this.#isRefused) this.#request.abort(this.#options.signal?.reason);
     this.#source?.cancel();
     this.#deliver();
   }
@@ -235,9 +289,9 @@ export class Generation implements AsyncGenerator<OmniMessage, LLMOutcome> {
       this.#queue = [];
       this.#head = 0;
     }
-    if (message === this.#usageMessage && this.#completed !== undefined) {
+    if (message === this.#goodEnd?.usageMessage) {
       this.#prepared?.commit(this.#reply.messages, toTokenCounts(this.#reply.usage));
-      this.#settle(this.#completed);
+      this.#settle(this.#goodEnd.outcome);
     }
     return message;
   }

@@ -15,18 +15,14 @@ export function estimateTokens(prompt: readonly LanguageModelV3Message[]): numbe
   return tokens;
 }
 
-export function estimateToolTokens(tools: readonly LanguageModelV3FunctionTool[] | undefined): number {
-  return tools === undefined ? 0 : textTokens(JSON.stringify(tools));
+export function estimateToolTokens(tools: readonly LanguageModelV3FunctionTool[]): number {
+  return textTokens(JSON.stringify(tools));
 }
 
-export function outputRoom(
-  configured: number | undefined,
-  contextWindow: number,
-  estimatedInput: number,
-): number | undefined {
-  if (configured === undefined || contextWindow <= 0) return configured;
-  const room = Math.floor(contextWindow * (1 - windowMargin) - estimatedInput);
-  return Math.min(configured, Math.max(room, leastOutputTokens));
+/** Tokens that the window has left for an answer; `undefined` when the window is not known. */
+export function outputRoom(contextWindow: number, estimatedInput: number): number | undefined {
+  if (contextWindow <= 0) return undefined;
+  return Math.max(Math.floor(contextWindow * (1 - windowMargin) - estimatedInput), leastOutputTokens);
 }
 
 function messageTokens(message: LanguageModelV3Message): number {

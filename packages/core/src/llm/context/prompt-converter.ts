@@ -1,6 +1,5 @@
 /** OmniMessages as the prompt of a `LanguageModelV3`. Each message is converted once. */
 import type {
-  LanguageModelV3FilePart,
   LanguageModelV3Message,
   LanguageModelV3TextPart,
   LanguageModelV3ToolResultOutput,
@@ -15,11 +14,12 @@ import {
   type ToolCallOutputPayload,
   type ToolCallPayload,
 } from "@coxswain/protocol";
-import { isRecord, parseJson } from "../../shared/json.ts";
+import { isRecord, isShallow, parseJson } from "../../shared/json.ts";
+import { ownNamespace } from "../own-namespace.ts";
+import type { MediaSupport } from "../provider/profile.ts";
+import { dataPart, imagePart, type MediaPart } from "./media.ts";
+import { declaredName } from "../declaration/declared-name.ts";
 import { deepWellFormed } from "./well-formed.ts";
-
-/** Our own part of `fidelity` and of `providerOptions`; the rest belongs to the provider. */
-export const ownNamespace = "coxswain";
 
 type AssistantContent = Extract<LanguageModelV3Message, { role: "assistant" }>["content"];
 type AssistantPart = AssistantContent[number];
@@ -31,7 +31,12 @@ interface KnownCall {
 }
 
 export class PromptConverter {
+  readonly #media: MediaSupport;
   readonly #calls = new Map<string, KnownCall>();
+
+  constructor(media: MediaSupport) {
+    this.#media = media;
+  }
 
   /** Messages of one side that follow each other share a prompt message where the provider expects it. */
   convert(messages: readonly OmniMessage[]): LanguageModelV3Message[] {
@@ -39,14 +44,15 @@ export class PromptConverter {
     for (const message of messages) {
       if (isCompleteModelMessage(message)) this.#append(prompt, message.payload);
     }
-    return prompt;
+    return prompt.filter(endsInMoreThanThinking);
   }
 
   #append(prompt: LanguageModelV3Message[], payload: CompleteModelPayload): void {
     switch (payload.type) {
       case "text":
         if (payload.role === "user") return appendUserText(prompt, payload.text);
-        if (payload.text === "") return;
+        // Blank texts are refused, although models write them.
+        if (payload.text.trim() === "" && payload.fidelity === undefined) return;
         return appendAssistant(prompt, {
           type: "text",
           text: payload.text.toWellFormed(),
@@ -65,11 +71,11 @@ export class PromptConverter {
       case "tool_call_output":
         return this.#appendOutput(prompt, payload);
       case "image_url":
-        return appendUserFile(prompt, imagePart(payload.image_url));
+        return appendUserPart(prompt, imagePart(payload.image_url, this.#media));
       case "inline_data": {
-        const part: LanguageModelV3FilePart = { type: "file", mediaType: payload.mime_type, data: payload.data };
-        if (payload.role === "user") return appendUserFile(prompt, part);
-        return appendAssistant(prompt, { ...part, ...optionsOf(payload.fidelity) });
+        const { mime_type: mediaType, data } = payload;
+        if (payload.role === "user") return appendUserPart(prompt, dataPart(data, mediaType, this.#media));
+        return appendAssistant(prompt, { type: "file", mediaType, data, ...optionsOf(payload.fidelity) });
       }
       default:
         return;
@@ -79,7 +85,7 @@ export class PromptConverter {
   #appendCall(prompt: LanguageModelV3Message[], payload: ToolCallPayload): void {
     if (!isCompleted(payload)) return;
     const providerId = (ownIdOf(payload.fidelity) ?? payload.tool_call_id).toWellFormed();
-    const name = payload.name.toWellFormed();
+    const name = declaredName(payload.name);
     this.#calls.set(payload.tool_call_id, { name, providerId });
     const { input, text } = readArguments(payload.arguments);
     const { providerOptions } = optionsOf(payload.fidelity);
@@ -98,12 +104,19 @@ export class PromptConverter {
       type: "tool-result" as const,
       toolCallId: call?.providerId ?? payload.tool_call_id.toWellFormed(),
       toolName: call?.name ?? "unknown",
-      output: outputOf(payload),
+      output: outputOf(payload, this.#media),
     };
     const last = prompt.at(-1);
     if (last?.role === "tool") last.content.push(part);
     else prompt.push({ role: "tool", content: [part] });
   }
+}
+
+/** Thinking that nothing follows is refused, and with it every later request. An answer of nothing else is left out. */
+function endsInMoreThanThinking(message: LanguageModelV3Message): boolean {
+  if (message.role !== "assistant") return true;
+  while (message.content.at(-1)?.type === "reasoning") message.content.pop();
+  return message.content.length > 0;
 }
 
 function appendAssistant(prompt: LanguageModelV3Message[], part: AssistantPart): void {
@@ -112,46 +125,22 @@ function appendAssistant(prompt: LanguageModelV3Message[], part: AssistantPart):
   else prompt.push({ role: "assistant", content: [part] });
 }
 
+/** Stands for a text that providers refuse. */
+const blank = "[a blank message]";
+
 /** Each text is a message of its own; one that follows images goes with them. */
 function appendUserText(prompt: LanguageModelV3Message[], text: string): void {
-  const part: LanguageModelV3TextPart = { type: "text", text: text.toWellFormed() };
+  const part: LanguageModelV3TextPart = { type: "text", text: text.trim() === "" ? blank : text.toWellFormed() };
   const last = prompt.at(-1);
   const follows = last?.role === "user" && last.content.every((other) => other.type === "file");
   if (last?.role === "user" && follows) last.content.push(part);
   else prompt.push({ role: "user", content: [part] });
 }
 
-function appendUserFile(prompt: LanguageModelV3Message[], part: LanguageModelV3FilePart): void {
+function appendUserPart(prompt: LanguageModelV3Message[], part: MediaPart): void {
   const last = prompt.at(-1);
   if (last?.role === "user") last.content.push(part);
   else prompt.push({ role: "user", content: [part] });
-}
-
-function imagePart(imageUrl: string): LanguageModelV3FilePart {
-  const data = readDataUrl(imageUrl);
-  if (data !== undefined) return { type: "file", mediaType: data.mediaType, data: data.base64 };
-  return URL.canParse(imageUrl)
-    ? { type: "file", mediaType: "image/*", data: new URL(imageUrl) }
-    : { type: "file", mediaType: "image/png", data: "" };
-}
-
-function readDataUrl(url: string): { mediaType: string; base64: string } | undefined {
-  const match = /^data:([^;,]*)((?:;[^;,]*)*),/.exec(url);
-  if (match === null) return undefined;
-  const content = url.slice(match[0].length);
-  const isBase64 = (match[2] ?? "").split(";").includes("base64");
-  return {
-    mediaType: match[1] || "image/png",
-    base64: isBase64 ? content : Buffer.from(percentDecoded(content)).toString("base64"),
-  };
-}
-
-function percentDecoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 /** What the provider put beside the part, without what we put there. */
@@ -167,6 +156,11 @@ function ownIdOf(fidelity: Fidelity | undefined): string | undefined {
   return typeof id === "string" ? id : undefined;
 }
 
+const imageAlone = "[no text: see the image]";
+
+/** A failure without words is refused. */
+const noOutput = "[no output]";
+
 const escapedSurrogate = /\\u[dD][89a-fA-F]/;
 
 /**
@@ -176,7 +170,7 @@ const escapedSurrogate = /\\u[dD][89a-fA-F]/;
 function readArguments(written: string): { input: unknown; text: string } {
   const text = (written.trim() === "" ? "{}" : written).toWellFormed();
   const value = parseJson(text);
-  if (!isRecord(value)) {
+  if (!isRecord(value) || !isShallow(value)) {
     const input = { invalid_arguments: text };
     return { input, text: JSON.stringify(input) };
   }
@@ -185,17 +179,24 @@ function readArguments(written: string): { input: unknown; text: string } {
   return { input, text: JSON.stringify(input) };
 }
 
-function outputOf(payload: ToolCallOutputPayload): LanguageModelV3ToolResultOutput {
+function outputOf(payload: ToolCallOutputPayload, media: MediaSupport): LanguageModelV3ToolResultOutput {
   const value = payload.output.toWellFormed();
-  const images = payload.images ?? [];
-  if (images.length === 0) {
-    return { type: isCompleted(payload) ? "text" : "error-text", value };
+  const parts = (payload.images ?? []).map((image) => imagePart(image, media));
+  const text = [value, ...parts.map((part) => (part.type === "text" ? part.text : ""))].filter(Boolean).join("\n");
+  const files = parts.filter((part) => part.type === "file");
+  if (files.length === 0) {
+    return isCompleted(payload)
+      ? { type: "text", value: text }
+      : { type: "error-text", value: text.trim() === "" ? noOutput : text };
   }
-  const imageParts = images.map((image) => {
-    const data = readDataUrl(image);
-    return data === undefined
-      ? { type: "image-url" as const, url: image }
-      : { type: "image-data" as const, data: data.base64, mediaType: data.mediaType };
-  });
-  return { type: "content", value: [...(value === "" ? [] : [{ type: "text" as const, text: value }]), ...imageParts] };
+  // Exactly one text: where images go beside the outputs, it alone is the answer to the call.
+  return {
+    type: "content",
+    value: [{ type: "text", text: text.trim() === "" ? imageAlone : text }, ...files.map(resultPart)],
+  };
+}
+
+function resultPart({ data, mediaType }: Exclude<MediaPart, LanguageModelV3TextPart>) {
+  if (data instanceof URL) return { type: "image-url" as const, url: data.href };
+  return { type: "image-data" as const, data: String(data), mediaType };
 }

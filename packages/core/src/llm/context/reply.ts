@@ -1,11 +1,18 @@
 /** A reply as its stream parts come in: what is open, what is complete, and how it ended. */
 import type { LanguageModelV3FinishReason, LanguageModelV3StreamPart, LanguageModelV3Usage } from "@ai-sdk/provider";
 import type { Builders, OmniMessage, StopReason } from "@coxswain/protocol";
-import type { CallIds } from "./call-ids.ts";
-import { parseJson } from "../../shared/json.ts";
-import { ownNamespace } from "./prompt-converter.ts";
+import { isRecord, parseJson } from "../../shared/json.ts";
+import type { CallIds } from "../call-ids.ts";
+import { ownNamespace } from "../own-namespace.ts";
 import { ProviderFault } from "../fault/provider-fault.ts";
 import { ReplySegment } from "./reply-segment.ts";
+
+type Kind = "text" | "thinking";
+
+interface OpenSegment {
+  readonly id: string;
+  readonly segment: ReplySegment;
+}
 
 interface OpenCall {
   readonly segment: ReplySegment;
@@ -13,6 +20,8 @@ interface OpenCall {
   providerId: string | undefined;
   /** Its `tool-call` part has come. */
   finished: boolean;
+  /** Not to be let go at a cut: it may be what was cut. */
+  held: boolean;
 }
 
 export interface ReplyOptions {
@@ -21,24 +30,25 @@ export interface ReplyOptions {
   emit: (message: OmniMessage) => void;
   /** The protocol cannot tell a finished call from a cut one before its stream's good end. */
   holdsCalls: boolean;
+  /** The tool's own name for the one that the model knows it by. */
+  ownName: (declaredName: string) => string;
 }
+
+type Delta = Extract<LanguageModelV3StreamPart, { type: "text-delta" | "reasoning-delta" }>;
 
 export class Reply {
   /** Complete messages, in order: what a commit adds to history. */
   readonly messages: OmniMessage[] = [];
   finishReason: LanguageModelV3FinishReason | undefined;
   usage: LanguageModelV3Usage | undefined;
-  hasText = false;
-  hasCall = false;
   readonly #options: ReplyOptions;
-  #text: ReplySegment | undefined;
-  #textId = "";
-  #thinking: ReplySegment | undefined;
-  #thinkingId = "";
+  readonly #open: Record<Kind, OpenSegment | undefined> = { text: undefined, thinking: undefined };
   /** Newest call of each of the provider's ids. */
   readonly #calls = new Map<string, OpenCall>();
   /** In order of opening. */
   readonly #openCalls = new Set<OpenCall>();
+  /** May have been cut; what follows in the same reply says that it was not. */
+  #unsureCall: OpenCall | undefined;
   readonly #providerIds = new Set<string>();
 
   constructor(options: ReplyOptions) {
@@ -49,22 +59,22 @@ export class Reply {
   accept(part: LanguageModelV3StreamPart): boolean {
     switch (part.type) {
       case "text-delta":
-        return this.#textDelta(part);
+        return this.#delta("text", part);
       case "reasoning-delta":
-        return this.#thinkingDelta(part);
+        return this.#delta("thinking", part);
       case "tool-input-delta":
         return this.#callDelta(part);
       case "text-start":
-        this.#openText(part.id).mergeMetadata(part.providerMetadata);
+        this.#start("text", part.id).mergeMetadata(part.providerMetadata);
         return false;
       case "reasoning-start":
-        this.#openThinking(part.id).mergeMetadata(part.providerMetadata);
+        this.#start("thinking", part.id).mergeMetadata(part.providerMetadata);
         return false;
       case "text-end":
-        if (this.#textId === part.id) this.#endText(part.providerMetadata);
+        if (this.#open.text?.id === part.id) this.#end("text", part.providerMetadata);
         return false;
       case "reasoning-end":
-        if (this.#thinkingId === part.id) this.#endThinking(part.providerMetadata);
+        if (this.#open.thinking?.id === part.id) this.#end("thinking", part.providerMetadata);
         return false;
       case "tool-input-start":
         if (part.providerExecuted === true) return true;
@@ -81,20 +91,20 @@ export class Reply {
   /** The good end of the stream: lets held calls go. A call still open was cut. */
   end(reason: LanguageModelV3FinishReason["unified"]): { cutCall: string | undefined } {
     const cutsCalls = reason === "length" || reason === "content-filter";
-    this.#endText(undefined);
-    this.#endThinking(undefined);
+    this.#end("text");
+    this.#end("thinking");
     for (const call of this.#openCalls) {
-      if (call.finished && !(cutsCalls && this.#options.holdsCalls)) this.#endCall(call);
+      if (call.finished && !(cutsCalls && call.held)) this.#endCall(call);
     }
     return { cutCall: this.#openCalls.values().next().value?.segment.name };
   }
 
   /** Closes what is open, with the reason. What is closed so is no part of a committed reply. */
   close(stopReason: StopReason): void {
-    for (const segment of [this.#thinking, this.#text]) segment?.close({ stopReason });
+    for (const open of [this.#open.thinking, this.#open.text]) open?.segment.close({ stopReason });
     for (const call of this.#openCalls) call.segment.close({ stopReason });
-    this.#text = undefined;
-    this.#thinking = undefined;
+    this.#open.text = undefined;
+    this.#open.thinking = undefined;
     this.#openCalls.clear();
   }
 
@@ -104,12 +114,12 @@ export class Reply {
         if (part.providerExecuted !== true) this.#callDone(part);
         return true;
       case "file": {
+        this.#endUnsureCall();
         const data = typeof part.data === "string" ? part.data : Buffer.from(part.data).toString("base64");
         const payload = { type: "inline_data" as const, role: "assistant" as const, data, mime_type: part.mediaType };
         const message: OmniMessage = { ...this.#options.build.assistantText(""), payload };
-        this.#keep(message);
+        this.messages.push(message);
         this.#options.emit(message);
-        this.hasText = true;
         return true;
       }
       case "finish":
@@ -123,20 +133,11 @@ export class Reply {
     }
   }
 
-  #textDelta(part: Extract<LanguageModelV3StreamPart, { type: "text-delta" }>): boolean {
-    let segment = this.#text;
-    if (segment === undefined || this.#textId !== part.id) segment = this.#openText(part.id);
-    if (part.providerMetadata !== undefined) segment.mergeMetadata(part.providerMetadata);
-    segment.append(part.delta);
-    return part.delta !== "";
-  }
-
-  #thinkingDelta(part: Extract<LanguageModelV3StreamPart, { type: "reasoning-delta" }>): boolean {
-    let segment = this.#thinking;
-    if (segment === undefined || this.#thinkingId !== part.id) segment = this.#openThinking(part.id);
-    if (part.providerMetadata !== undefined) segment.mergeMetadata(part.providerMetadata);
-    segment.append(part.delta);
-    return part.delta !== "";
+  #delta(kind: Kind, { id, delta, providerMetadata }: Delta): boolean {
+    const segment = this.#start(kind, id);
+    if (providerMetadata !== undefined) segment.mergeMetadata(providerMetadata);
+    segment.append(delta);
+    return delta !== "";
   }
 
   #callDelta(part: Extract<LanguageModelV3StreamPart, { type: "tool-input-delta" }>): boolean {
@@ -146,55 +147,44 @@ export class Reply {
     return part.delta !== "";
   }
 
-  #openText(id: string): ReplySegment {
-    if (this.#text !== undefined && this.#textId === id) return this.#text;
-    this.#endText(undefined);
-    this.#textId = id;
-    this.#text = new ReplySegment({ kind: "text" }, this.#options.build, this.#options.emit);
-    return this.#text;
+  #start(kind: Kind, id: string): ReplySegment {
+    const open = this.#open[kind];
+    if (open !== undefined && open.id === id) return open.segment;
+    this.#end(kind);
+    this.#endUnsureCall();
+    const segment = new ReplySegment({ kind }, this.#options.build, this.#options.emit);
+    this.#open[kind] = { id, segment };
+    return segment;
   }
 
-  #openThinking(id: string): ReplySegment {
-    if (this.#thinking !== undefined && this.#thinkingId === id) return this.#thinking;
-    this.#endThinking(undefined);
-    this.#thinkingId = id;
-    this.#thinking = new ReplySegment({ kind: "thinking" }, this.#options.build, this.#options.emit);
-    return this.#thinking;
-  }
-
-  #endText(metadata: ReplySegment["metadata"]): void {
-    this.#text?.mergeMetadata(metadata);
-    const message = this.#text?.close();
-    this.#text = undefined;
-    if (message === undefined) return;
-    this.hasText = true;
-    this.#keep(message);
-  }
-
-  #endThinking(metadata: ReplySegment["metadata"]): void {
-    this.#thinking?.mergeMetadata(metadata);
-    const message = this.#thinking?.close();
-    this.#thinking = undefined;
-    if (message !== undefined) this.#keep(message);
+  #end(kind: Kind, metadata?: ReplySegment["metadata"]): void {
+    const open = this.#open[kind];
+    if (open === undefined) return;
+    this.#open[kind] = undefined;
+    open.segment.mergeMetadata(metadata);
+    const message = open.segment.close();
+    if (message !== undefined) this.messages.push(message);
   }
 
   /** Two calls of one reply that share an id cannot both get it back. */
   #openCall(id: string, toolName: string): OpenCall {
     const known = this.#calls.get(id);
     if (known !== undefined && !known.finished) return known;
-    // Some streams end their text only after the call has begun; in history it comes first.
-    this.#endText(undefined);
+    // Some streams end their text or thinking only after the call has begun; in history it comes first.
+    this.#end("text");
+    this.#end("thinking");
+    this.#endUnsureCall();
     const givenId = id.toWellFormed();
     const providerId = givenId === "" || this.#providerIds.has(givenId) ? undefined : givenId;
     this.#providerIds.add(givenId);
     const toolCallId = this.#options.ids.issue(givenId);
     const segment = new ReplySegment(
-      { kind: "tool_call", name: toolName.toWellFormed(), toolCallId },
+      { kind: "tool_call", name: this.#options.ownName(toolName).toWellFormed(), toolCallId },
       this.#options.build,
       this.#options.emit,
     );
     segment.start();
-    const call: OpenCall = { segment, providerId, finished: false };
+    const call: OpenCall = { segment, providerId, finished: false, held: false };
     this.#calls.set(id, call);
     this.#openCalls.add(call);
     return call;
@@ -213,8 +203,17 @@ export class Reply {
         detail: `the call of ${part.toolName} differs from its fragments`,
       });
     }
+    this.#endUnsureCall();
     call.finished = true;
-    if (!this.#options.holdsCalls) this.#endCall(call);
+    call.held = this.#options.holdsCalls || mayBeCut(input);
+    if (!call.held) this.#endCall(call);
+    else if (!this.#options.holdsCalls) this.#unsureCall = call;
+  }
+
+  #endUnsureCall(): void {
+    const call = this.#unsureCall;
+    this.#unsureCall = undefined;
+    if (call !== undefined) this.#endCall(call);
   }
 
   #endCall(call: OpenCall): void {
@@ -223,12 +222,12 @@ export class Reply {
     const differs = providerId !== undefined && providerId !== segment.toolCallId;
     const own = differs ? { [ownNamespace]: { tool_call_id: providerId } } : undefined;
     const message = segment.close({ own });
-    if (message === undefined) return;
-    this.hasCall = true;
-    this.#keep(message);
+    if (message !== undefined) this.messages.push(message);
   }
+}
 
-  #keep(message: OmniMessage): void {
-    this.messages.push(message);
-  }
+/** Whole arguments are an object that says something: of nothing at all, too, packages make an object. */
+function mayBeCut(input: string): boolean {
+  const value = parseJson(input);
+  return !isRecord(value) || Object.keys(value).length === 0;
 }

@@ -1,17 +1,20 @@
 /** Token counts of a stream's `finish` part in the terms of the protocol. */
 import type { LanguageModelV3Usage } from "@ai-sdk/provider";
 import type { TokenCounts } from "@coxswain/protocol";
+import { countOf } from "../../shared/json.ts";
 
 /** `undefined` when the provider told nothing. */
 export function toTokenCounts(usage: LanguageModelV3Usage | undefined): TokenCounts | undefined {
   const prompt = usage?.inputTokens;
   const answer = usage?.outputTokens;
-  const known = [prompt?.total, prompt?.noCache, prompt?.cacheRead, prompt?.cacheWrite, answer?.total];
-  if (!known.some(isCount)) return undefined;
-  const cacheRead = count(prompt?.cacheRead);
-  const cacheWrite = count(prompt?.cacheWrite);
-  const input = isCount(prompt?.noCache) ? prompt.noCache : Math.max(0, count(prompt?.total) - cacheRead - cacheWrite);
-  const output = isCount(answer?.total) ? answer.total : count(answer?.text) + count(answer?.reasoning);
+  const told = [prompt?.total, prompt?.noCache, prompt?.cacheRead, prompt?.cacheWrite, answer?.total];
+  if (told.every((value) => countOf(value) === undefined)) return undefined;
+  const all = countOf(prompt?.total);
+  // What came out of a cache or went into one is part of what went in.
+  const cacheRead = Math.min(countOf(prompt?.cacheRead) ?? 0, all ?? Number.POSITIVE_INFINITY);
+  const cacheWrite = Math.min(countOf(prompt?.cacheWrite) ?? 0, (all ?? Number.POSITIVE_INFINITY) - cacheRead);
+  const input = all === undefined ? (countOf(prompt?.noCache) ?? 0) : all - cacheRead - cacheWrite;
+  const output = countOf(answer?.total) ?? (countOf(answer?.text) ?? 0) + (countOf(answer?.reasoning) ?? 0);
   return {
     input,
     cache_read: cacheRead,
@@ -19,12 +22,4 @@ export function toTokenCounts(usage: LanguageModelV3Usage | undefined): TokenCou
     output,
     total: input + cacheRead + cacheWrite + output,
   };
-}
-
-function isCount(value: number | undefined): value is number {
-  return value !== undefined && Number.isFinite(value) && value >= 0;
-}
-
-function count(value: number | undefined): number {
-  return isCount(value) ? value : 0;
 }

@@ -1,25 +1,21 @@
 /** The one table that says how a request that went wrong ended. The first row that matches wins. */
 import type { StopReason } from "@coxswain/protocol";
-import { type Evidence, evidenceOf, presentable } from "./provider-evidence.ts";
-import { type Fault, toFault } from "./provider-fault.ts";
-import { readRetryAfterMs } from "./retry-after.ts";
+import type { LLMOutcome } from "../../engine/ports.ts";
+import { type Evidence, evidenceOf, type Present, presenter } from "./provider-evidence.ts";
+import { type Fault, toProviderFault } from "./provider-fault.ts";
+import { retryAfterOf } from "./retry-after.ts";
 
-export interface Classification {
-  /** `completed` only for a content filter that refused the request before it began. */
-  status: StopReason;
+/** `completed` only for a content filter that refused the request before it began. */
+export type Classification = Omit<LLMOutcome, "usage"> & {
   /** In words that a person can act on; at most some 700 characters, without key material. */
   errorMessage: string;
-  retryAfterMs?: number;
-  contextOverflow?: boolean;
-  finishReason?: string;
-  finishReasonRaw?: string;
-}
+};
 
 interface Row {
-  name: string;
   status: StopReason;
   matches(fault: Fault, evidence: Evidence): boolean;
   advice: string;
+  more?: Partial<Classification>;
 }
 
 const authCodes =
@@ -102,30 +98,37 @@ function isMalformed(fault: Fault, evidence: Evidence): boolean {
 }
 
 const rows: readonly Row[] = [
-  { name: "signal", status: "aborted", matches: (fault) => fault.kind === "aborted", advice: "" },
+  { status: "aborted", matches: (fault) => fault.kind === "aborted", advice: "" },
   {
-    name: "auth",
     status: "auth",
     matches: isAuth,
-    advice: "Check the API key of this model and what it may be used for.",
+    advice: "Check the API key of this model, if it has one (cox models list), and what it may be used for.",
   },
   {
-    name: "overflow",
     status: "failed",
     matches: isOverflow,
     advice: "The input does not fit into the model's context window: compact the Session or choose a larger model.",
+    more: { contextOverflow: true },
   },
-  { name: "passing", status: "timeout", matches: isPassing, advice: "" },
-  { name: "filter", status: "completed", matches: isFiltered, advice: "Rephrase the request." },
-  { name: "malformed", status: "malformed", matches: isMalformed, advice: "" },
+  { status: "timeout", matches: isPassing, advice: "" },
   {
-    name: "certificate",
+    status: "completed",
+    matches: isFiltered,
+    advice: "Rephrase the request.",
+    more: { finishReason: "content_filter" },
+  },
+  { status: "malformed", matches: isMalformed, advice: "" },
+  {
+    status: "failed",
+    matches: (fault) => fault.kind === "redirect",
+    advice: "Set base_url to the address that serves the model, if you trust it.",
+  },
+  {
     status: "failed",
     matches: isCertificateFault,
     advice: "Set NODE_EXTRA_CA_CERTS if the server uses a certificate of your own authority.",
   },
   {
-    name: "anything else",
     status: "failed",
     matches: () => true,
     advice: "Check the model's settings: model id, base URL and parameters.",
@@ -141,20 +144,22 @@ function isCertificateFault(fault: Fault, evidence: Evidence): boolean {
  * @param nowMs Milliseconds since the epoch, for a Retry-After that is a date.
  */
 export function classify(error: unknown, nowMs: number): Classification {
-  const fault = toFault(error);
-  if (fault.kind === "told") return { status: fault.status, errorMessage: presentable(fault.message) };
-  const evidence = evidenceOf(fault);
+  const carried = toProviderFault(error);
+  const { fault } = carried;
+  const present = presenter(carried.hideKeys);
+  if (fault.kind === "told") return { status: fault.status, errorMessage: present(fault.message) };
+  const evidence = evidenceOf(carried);
   const row = rows.find((candidate) => candidate.matches(fault, evidence));
   if (row === undefined) throw new TypeError("the last row of the outcome table matches everything");
   const classification: Classification = {
     status: row.status,
-    errorMessage: [describe(fault, evidence), row.advice].filter((text) => text !== "").join(" "),
+    errorMessage: [describe(fault, evidence, present), row.advice].filter((text) => text !== "").join(" "),
+    ...row.more,
   };
-  const retryAfterMs = fault.kind === "http" ? readRetryAfterMs(fault.headers, nowMs) : undefined;
+  const retryAfterMs = retryAfterOf(fault, nowMs);
   if (retryAfterMs !== undefined) classification.retryAfterMs = retryAfterMs;
-  if (row.name === "overflow") classification.contextOverflow = true;
-  if (row.name === "filter") classification.finishReason = "content_filter";
-  if (row.name === "filter" && evidence.codes[0] !== undefined) classification.finishReasonRaw = evidence.codes[0];
+  const [code] = evidence.codes;
+  if (row.status === "completed" && code !== undefined) classification.finishReasonRaw = code;
   if (fault.kind === "empty_reply") {
     classification.finishReason = fault.finishReason;
     if (fault.finishReasonRaw !== undefined) classification.finishReasonRaw = fault.finishReasonRaw;
@@ -164,31 +169,33 @@ export function classify(error: unknown, nowMs: number): Classification {
 
 const limitNames = { total: "total", first_content: "first-content", idle: "idle" } as const;
 
-function describe(fault: Fault, evidence: Evidence): string {
+function describe(fault: Fault, evidence: Evidence, present: Present): string {
   const words = evidence.text === "" ? "" : `: ${evidence.text}`;
   switch (fault.kind) {
     case "aborted":
       return "The request was stopped.";
     case "http":
       return sentence(`The provider refused the request with HTTP ${fault.status}${words}`);
+    case "redirect":
+      return `The provider answered with HTTP ${fault.status}, a redirect to ${evidence.text}; a key is not sent on to another address.`;
     case "error_object":
       return sentence(`The provider reported an error in its answer${words || ", without details"}`);
     case "exception":
       return sentence(
-        `The request to the provider failed${words || `: ${presentable(String(fault.error))}`}${codeOf(evidence)}`,
+        `The request to the provider failed${words || `: ${present(String(fault.error))}`}${codeOf(evidence)}`,
       );
     case "time_limit":
       return `The model sent no ${fault.limit === "total" ? "complete answer" : "content"} for ${fault.limitMs / 1000} s (${limitNames[fault.limit]} limit).`;
     case "truncated":
-      return sentence(`The answer ended before its end marker: ${presentable(fault.detail)}`);
+      return sentence(`The answer ended before its end marker: ${present(fault.detail)}`);
     case "unreadable":
-      return sentence(`The provider sent something that cannot be read: ${presentable(fault.detail)}`);
+      return sentence(`The provider sent something that cannot be read: ${present(fault.detail)}`);
     case "cut_call":
-      return `The answer reached its output limit inside a call of ${presentable(fault.name) || "a tool"}; a higher max_tokens may help.`;
+      return `The answer reached its output limit inside a call of ${present(fault.name) || "a tool"}; a higher max_tokens may help.`;
     case "empty_reply":
-      return `The model ended its answer (${presentable(fault.finishReasonRaw ?? fault.finishReason)}) with neither text nor a tool call.`;
+      return `The model ended its answer (${present(fault.finishReasonRaw ?? fault.finishReason)}) with neither text nor a tool call.`;
     case "told":
-      return presentable(fault.message);
+      return present(fault.message);
   }
 }
 

@@ -13,16 +13,28 @@ export function readBaseUrl(text: string): BaseUrlResult {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const expected = expectedOf(url);
   if (url !== undefined && expected === undefined) return { ok: true, url: url.href.replace(/\/+$/, "") };
-  // What a password in the address is must not be shown.
-  const hasPassword = url !== undefined && url.password !== "";
-  const shown = hasPassword ? "an address with a password" : JSON.stringify(shortened(text, maxShownLength));
-  return { ok: false, problem: `is ${shown}, but must be ${expected}` };
+  return { ok: false, problem: `is ${JSON.stringify(shownAddress(text))}, but must be ${expected}` };
 }
+
+/** As it may be shown: without what can be a password or a key. */
+export function shownAddress(text: string): string {
+  const shown = shortened(text, maxShownLength);
+  if (!URL.canParse(text)) return shown;
+  const { username, search, hash, protocol, host, pathname } = new URL(text);
+  if (username === "" && search === "" && hash === "") return shown;
+  const more = search === "" && hash === "" ? "" : "?…";
+  return shortened(`${protocol}//${username === "" ? "" : "…@"}${host}${pathname}${more}`, maxShownLength);
+}
+
+/** What is pasted from documentation along with the address. */
+const endOfRequest = /(\/(?:chat\/completions|responses|messages))\/*$/;
 
 function expectedOf(url: URL | undefined): string | undefined {
   if (url === undefined || (url.protocol !== "https:" && url.protocol !== "http:")) {
     return "an address that begins with https:// (or http://)";
   }
   if (url.username !== "" || url.password !== "") return "an address without a user; put the key into api_key";
+  const tail = endOfRequest.exec(url.pathname)?.[1];
+  if (tail !== undefined) return `the address in front of ${tail}, which is added to it`;
   return url.search !== "" || url.hash !== "" ? 'an address without "?" and "#"' : undefined;
 }

@@ -8,9 +8,9 @@ import type {
   LanguageModelV3Usage,
 } from "@ai-sdk/provider";
 import type { Clock } from "../../engine/ports.ts";
-import { collectParts } from "../collect.ts";
-import { BatchedPartStream, type PartBatch, type PartBatches } from "../context/part-batches.ts";
 import { ProviderFault } from "../fault/provider-fault.ts";
+import { BatchedPartStream, type PartBatch, type PartBatches } from "../part-batches.ts";
+import { streamingModel } from "../streaming-model.ts";
 import type { Scenario, ScenarioStep } from "./scenario.ts";
 
 export interface OfflineModelOptions {
@@ -40,14 +40,12 @@ export function createOfflineModel({ scenario, clock }: OfflineModelOptions): La
     const callPrefix = `offline_${position + 1}`;
     return new BatchedPartStream(new StepPlayer(nextStep(options), callPrefix, options, clock));
   };
-  return {
-    specificationVersion: "v3",
+  return streamingModel({
     provider: "offline",
     modelId: "scenario",
     supportedUrls: {},
     doStream: async (options) => ({ stream: stream(options) }),
-    doGenerate: async (options) => collectParts(stream(options)),
-  };
+  });
 }
 
 /** Gives one word a turn of the event loop, so that it streams as a real model does. */

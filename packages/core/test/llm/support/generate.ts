@@ -15,7 +15,7 @@ import {
 } from "@coxswain/core";
 import { createChatCompletionsModel } from "../../../src/llm/chat-completions/model.ts";
 import { GenerativeModel, type GenerativeModelOptions } from "../../../src/llm/context/generative-model.ts";
-import type { ModelSettings } from "../../../src/llm/model-settings.ts";
+import type { AddressedSettings } from "../../../src/llm/model-settings.ts";
 
 export interface Generated {
   messages: OmniMessage[];
@@ -92,7 +92,7 @@ function textOf(payload: OmniMessage["payload"]): string {
   }
 }
 
-export function chatSettings(baseUrl: string): ModelSettings {
+export function chatSettings(baseUrl: string): AddressedSettings {
   return {
     provider: "local",
     modelId: "test-model",

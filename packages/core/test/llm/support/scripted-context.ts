@@ -16,9 +16,9 @@ export const never = new Promise<never>(() => undefined);
 
 export function context(
   steps: readonly ScriptedModelStep[],
-  options: Partial<GenerativeModelOptions> & { provider?: string } = {},
+  options: Partial<GenerativeModelOptions> & { provider?: string; modelId?: string } = {},
 ) {
-  const model = scriptedLanguageModel(steps, { provider: options.provider });
+  const model = scriptedLanguageModel(steps, { provider: options.provider, modelId: options.modelId });
   const clock = new ManualClock();
   return { model, clock, llm: new GenerativeModel({ model, systemPrompt: "", limits, clock, ...options }) };
 }

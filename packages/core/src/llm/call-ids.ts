@@ -1,4 +1,4 @@
-/** Call ids that are unique in one model context, although providers repeat theirs or leave them out. */
+/** Call ids that are unique in one answer or one model context, although providers repeat theirs or leave them out. */
 
 export class CallIds {
   readonly #used = new Set<string>();

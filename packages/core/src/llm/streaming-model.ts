@@ -1,14 +1,26 @@
-/** The whole answer of a model that streams: what `doGenerate` of our own models gives. */
+/** A model that streams, whole: what it does not stream it collects. */
 import type {
+  LanguageModelV3,
   LanguageModelV3Content,
   LanguageModelV3GenerateResult,
   LanguageModelV3StreamPart,
 } from "@ai-sdk/provider";
 
+export type StreamingModel = Pick<LanguageModelV3, "provider" | "modelId" | "supportedUrls" | "doStream">;
+
+export function streamingModel({ provider, modelId, supportedUrls, doStream }: StreamingModel): LanguageModelV3 {
+  return {
+    specificationVersion: "v3",
+    provider,
+    modelId,
+    supportedUrls,
+    doStream,
+    doGenerate: async (options) => collectParts((await doStream(options)).stream),
+  };
+}
+
 /** Rejects with the first error that the stream carries. */
-export async function collectParts(
-  stream: ReadableStream<LanguageModelV3StreamPart>,
-): Promise<LanguageModelV3GenerateResult> {
+async function collectParts(stream: ReadableStream<LanguageModelV3StreamPart>): Promise<LanguageModelV3GenerateResult> {
   const content: LanguageModelV3Content[] = [];
   const blocks = new Map<string, Extract<LanguageModelV3Content, { type: "text" | "reasoning" }>>();
   let finish: Extract<LanguageModelV3StreamPart, { type: "finish" }> | undefined;

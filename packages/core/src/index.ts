@@ -7,6 +7,8 @@ export {
   type CreateSessionOptions,
   type EnvironmentContext,
 } from "./agent/create-agent.ts";
+export type { ExportedSession, ExportOptions } from "./agent/export-session.ts";
+export type { ForkOptions } from "./agent/fork-session.ts";
 export {
   type LanguageModel,
   type ModelContext,
@@ -35,7 +37,7 @@ export {
 } from "./config/project-config.ts";
 export { loadSystemConfig, type SystemConfig } from "./config/system-config.ts";
 export { ContextEngine, type ContextEngineOptions, type EngineActivity } from "./engine/context-engine.ts";
-export { missingRecords, replayTrace } from "./engine/replay.ts";
+export { type ImpliedRequest, impliedRequests, missingRecords, replayTrace } from "./engine/replay.ts";
 export { SessionBusyError, UsageError } from "./engine/error.ts";
 export { systemClock } from "./shared/system-clock.ts";
 export { engineDefaults } from "./engine/defaults.ts";
@@ -50,6 +52,7 @@ export type {
   LLMInterface,
   LLMOutcome,
   Preview,
+  RecordedContext,
   RunOptions,
   SessionSummary,
   TraceContents,
@@ -81,6 +84,10 @@ export { createLanguageModel } from "./llm/create-language-model.ts";
 export { ModelSupportError } from "./llm/model-support-error.ts";
 export { type KnownProvider, knownProviders } from "./llm/provider/known-providers.ts";
 export { type NoticeListener, Session } from "./session/session.ts";
+export { readContexts } from "./session/contexts.ts";
 export type { HistoryOptions } from "./session/history.ts";
+export { createRecordEncoder, type DecodedLine, decodeLine, type RecordEncoder } from "./trace/codec.ts";
 export { FileTraceStore, type FileTraceStoreOptions } from "./trace/file-trace-store.ts";
+export type { Scrubbed } from "./trace/scrub.ts";
+export { readTraceFile } from "./trace/read-trace-file.ts";
 export { TraceError, TraceLockedError } from "./trace/trace-error.ts";

@@ -12,6 +12,8 @@ import { endOrphanedCommands } from "../environment/command/orphaned-commands.ts
 import type { Tool } from "../environment/tool.ts";
 import { coxswainHome, projectPaths } from "../config/home.ts";
 import type { Session } from "../session/session.ts";
+import { exportSession, type ExportedSession, type ExportOptions } from "./export-session.ts";
+import { type ForkOptions, forkSession } from "./fork-session.ts";
 import type { LanguageModel, ModelContext } from "./model-source.ts";
 import { createSession, resumeSession, type SessionSetting, traceStoreOf } from "./open-session.ts";
 
@@ -59,6 +61,14 @@ export interface Agent {
   createSession(options?: CreateSessionOptions): Promise<Session>;
   /** @throws ConfigError; TraceLockedError while another process has it; TraceError when there is no such Session */
   resumeSession(sessionId: string): Promise<Session>;
+  /**
+   * A new Session that begins where a turn of another one ended; that one is only read.
+   *
+   * @throws UsageError when there is no such turn; ConfigError; TraceError when there is no such Session
+   */
+  forkSession(sessionId: string, options?: ForkOptions): Promise<Session>;
+  /** Its records without keys, media and the user's name, to be handed on. @throws ConfigError, TraceError */
+  exportSession(sessionId: string, options?: ExportOptions): Promise<ExportedSession>;
   /** The Session that was active last comes first. */
   listSessions(): AsyncIterable<SessionSummary>;
 }
@@ -67,15 +77,18 @@ export interface Agent {
 export async function createAgent(options: AgentOptions = {}): Promise<Agent> {
   checkOptions(options);
   const home = options.home ?? coxswainHome(process.env);
-  const paths = projectPaths(home, options.projectId ?? "default_project", options.agentId ?? "default_agent");
+  const paths = projectPaths(home, options.projectId, options.agentId);
   let orphans: Promise<unknown> | undefined;
-  const endOrphans = (): void => {
+  const endOrphans = (): Promise<unknown> => {
     orphans ??= endOrphanedCommands().catch(() => undefined);
+    return orphans;
   };
   const setting: SessionSetting = { options, home, paths, endOrphans };
   return {
     createSession: (sessionOptions = {}) => createSession(setting, sessionOptions),
     resumeSession: (sessionId) => resumeSession(setting, sessionId),
+    forkSession: (sessionId, forkOptions = {}) => forkSession(setting, sessionId, forkOptions),
+    exportSession: (sessionId, exportOptions = {}) => exportSession(setting, sessionId, exportOptions),
     listSessions: () => traceStoreOf(setting)?.list() ?? nothing(),
   };
 }

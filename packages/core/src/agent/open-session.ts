@@ -26,6 +26,7 @@ import { newSessionId } from "../trace/session-id.ts";
 import { TraceError } from "../trace/trace-error.ts";
 import type { AgentOptions, CreateSessionOptions } from "./create-agent.ts";
 import { type ModelSource, modelSource } from "./model-source.ts";
+import { unwrittenInput } from "./unwritten-input.ts";
 import { checkWorkspace, openWorkspace } from "./workspace.ts";
 
 /** An agent's own, over all its Sessions. */
@@ -33,11 +34,11 @@ export interface SessionSetting {
   options: AgentOptions;
   home: string;
   paths: ProjectPaths;
-  /** Works once, however often it is called. */
-  endOrphans(): void;
+  /** What a process of ours that was killed has left running. Works once, however often it is called. */
+  endOrphans(): Promise<unknown>;
 }
 
-interface Configuration {
+export interface Configuration {
   project: ProjectConfig;
   system: SystemConfig;
   /** Every key that we know of, whether this Session uses it or not. */
@@ -87,7 +88,8 @@ export async function resumeSession(setting: SessionSetting, sessionId: string):
     const { workspace, provider, model_id: modelId } = meta.payload;
     await checkWorkspace(workspace, "bring it back to go on with this session, or begin a new one");
     const model = await openModel(setting, config, provider, modelId);
-    const missing = missingRecords(messages, () => systemClock.now());
+    const unwritten = await unwrittenInput(store, sessionId, messages);
+    const missing = [...unwritten, ...missingRecords(messages, () => systemClock.now())];
     for (const record of missing) await trace.write(record);
     const state = replayTrace([...messages, ...missing]);
     const notices = warningNotices([...config.project.warnings, ...model.warnings]);
@@ -116,7 +118,7 @@ export function traceStoreOf(setting: SessionSetting, config?: Configuration): T
   );
 }
 
-async function loadConfiguration({ paths }: SessionSetting): Promise<Configuration> {
+export async function loadConfiguration({ paths }: SessionSetting): Promise<Configuration> {
   const [project, system] = await Promise.all([
     loadProjectConfig(paths.projectConfigFile),
     loadSystemConfig(paths.systemConfigFile),
@@ -125,7 +127,7 @@ async function loadConfiguration({ paths }: SessionSetting): Promise<Configurati
   return { project, system, secrets: keys.flatMap((key) => key?.trim() ?? []) };
 }
 
-function openModel(
+export function openModel(
   { options }: SessionSetting,
   { project, system }: Configuration,
   provider: string | undefined,
@@ -160,7 +162,7 @@ async function systemPrompt(
   return { text, warnings: instructions.warnings };
 }
 
-interface Pieces {
+export interface Pieces {
   sessionId: string;
   model: ModelSource;
   meta: OmniMessage<SessionMetaPayload>;
@@ -170,7 +172,7 @@ interface Pieces {
   notices: NoticePayload[];
 }
 
-function compose(setting: SessionSetting, config: Configuration, pieces: Pieces): Session {
+export function compose(setting: SessionSetting, config: Configuration, pieces: Pieces): Session {
   const { sessionId, model, meta, store, trace, state, notices } = pieces;
   const prompt = meta.payload.system_prompt;
   const environment = openEnvironment(setting, config, {
@@ -215,9 +217,9 @@ function openEnvironment(
   if (options.environment !== undefined) {
     return options.environment({ sessionId, workspaceDir, scratchpadDir, tools });
   }
-  // What a process of ours that was killed has left running; nobody waits for it.
-  setting.endOrphans();
   return new LocalEnvironment({
+    // No Task waits for it.
+    orphansEnded: setting.endOrphans(),
     workspaceDir,
     scratchpadDir,
     tools,
@@ -254,10 +256,10 @@ function compactionSettings(
   return { ...settings, maxContextLength: Math.min(settings.maxContextLength, Math.floor(contextWindow - room)) };
 }
 
-function warningNotices(warnings: readonly string[]): NoticePayload[] {
+export function warningNotices(warnings: readonly string[]): NoticePayload[] {
   return warnings.map((warning) => notice("configuration", warning));
 }
 
-function notice(code: string, message: string): NoticePayload {
+export function notice(code: string, message: string): NoticePayload {
   return { type: "notice", level: "warning", code, message };
 }

@@ -27,14 +27,15 @@ export async function openContext(run: Run, newMessages: readonly OmniMessage[] 
   const { ledger, recorder, build } = run.parts;
   if (!ledger.fromCompaction) return;
   const summary = ledger.pendingSummary;
-  const owed = ledger.owedInput();
+  // Records of their own: a sink may know the objects from the context before, and takes none of them twice.
+  const owed = ledger.owedInput().map((message) => ({ ...message }));
   await recorder.rotate();
   const meta = ledger.meta !== null && isSessionMeta(ledger.meta) ? ledger.meta.payload : unnamed;
   await recorder.record(build.sessionMeta(meta));
   await listTools(run);
-  if (summary !== undefined) await recorder.record(summary, { isShown: false });
-  const input = [...owed, ...newMessages];
-  await Promise.all(input.map((message) => recorder.record(message, { isShown: false })));
+  const opening = [...(summary === undefined ? [] : [summary]), ...owed, ...newMessages];
+  // Together: the first text makes it the newest context, and whatever a death left unwritten would be lost.
+  await Promise.all(opening.map((message) => recorder.record(message, { isShown: false })));
   run.interruption.check();
 }
 

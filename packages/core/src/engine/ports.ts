@@ -131,6 +131,14 @@ export interface TraceContents {
   usageBefore?: TokenCounts;
 }
 
+/** A model context as it was recorded. */
+export interface RecordedContext extends TraceContents {
+  /** 1-based index in its Session. */
+  context: number;
+  /** For each skipped line, the index of the message in front of which it stood. */
+  gaps: number[];
+}
+
 /** Where Traces live. Files by default. */
 export interface TraceStore {
   /** One writer at a time; a second one is refused with an error that says who holds it. */

@@ -146,7 +146,7 @@ export class Recorder {
       try {
         return await this.#orAbandoned(this.#sink.writeAll(records));
       } catch (error) {
-        this.#tellOutage(error);
+        this.#tellOutage(error, records.some(isLastWord));
         unwritten = records.filter(allowsTool);
       }
     }
@@ -162,9 +162,11 @@ export class Recorder {
         return;
       } catch (error) {
         const mustWait = allowsTool(message) && blocksEffects(error);
-        this.#tellOutage(error, mustWait);
+        this.#tellOutage(error, mustWait || isLastWord(message));
         if (!mustWait) return;
-        await this.#orAbandoned(this.#clock.sleep(engineDefaults.traceRetryMs));
+        const wait = new AbortController();
+        await this.#orAbandoned(this.#clock.sleep(engineDefaults.traceRetryMs, wait.signal));
+        wait.abort("the wait is over, or nobody waits any more");
         if (this.#isAbandoned) return;
       }
     }
@@ -188,7 +190,8 @@ export class Recorder {
       "trace_write_failed",
       `the record of this Session could not be written (${reason}); free space or restore access to its directory`,
     );
-    // Kept by the sink like any other record; shown behind the message that met the failure, unless that one must wait.
+    // Kept by the sink like any other record; shown behind the message that met the failure, unless that one must wait
+    // or nothing may follow it.
     if (isUrgent) this.#outbox?.push(notice);
     this.#pending.unshift({ message: notice, isShown: !isUrgent, onRecorded: undefined, resolve: () => undefined });
   }
@@ -196,6 +199,11 @@ export class Recorder {
 
 function allowsTool(message: OmniMessage): boolean {
   return message.payload.type === "approval_decision" && message.payload.decision === "allow";
+}
+
+/** Nothing is shown behind it. */
+function isLastWord(message: OmniMessage): boolean {
+  return message.payload.type === "abort";
 }
 
 function blocksEffects(error: unknown): boolean {

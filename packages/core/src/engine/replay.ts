@@ -28,6 +28,57 @@ export function missingRecords(messages: readonly OmniMessage[], now: () => numb
   return missing;
 }
 
+/** A request as its records imply it. */
+export interface ImpliedRequest {
+  /** Index of its `request_begin`. */
+  index: number;
+  purpose: "turn" | "summary";
+  input: OmniMessage[];
+  /** Outputs in the input were shortened by the engine, and the records do not say how. */
+  isCut: boolean;
+}
+
+/**
+ * What each request of one model context must have sent, in order. Pure.
+ *
+ * @param initial Of a context that goes on with what its records do not hold.
+ */
+export function impliedRequests(messages: readonly OmniMessage[], initial?: EngineState): ImpliedRequest[] {
+  const ledger = new Ledger(initial);
+  const requests: ImpliedRequest[] = [];
+  let compaction: { input: OmniMessage[]; isCut: boolean } | undefined;
+  let [isTurnOpen, isInRequest] = [false, false];
+  for (const [index, message] of messages.entries()) {
+    const { payload } = message;
+    if (payload.type === "compaction_begin") {
+      const refused = (): OmniMessage[] =>
+        ledger.requestInput().filter(({ payload: { type } }) => type === "tool_call_output");
+      compaction = { input: isTurnOpen ? refused() : ledger.owedInput(), isCut: isTurnOpen };
+    } else if (payload.type === "compaction_end" || message.type === "session_meta") {
+      compaction = undefined;
+    } else if (compaction !== undefined && payload.type === "text" && payload.sender === "harness") {
+      compaction.input.push(message);
+    }
+    ledger.apply(message);
+    if (payload.type === "request_begin") {
+      const sent = compaction ?? { input: ledger.requestInput(), isCut: false };
+      requests.push({ index, purpose: compaction === undefined ? "turn" : "summary", ...sent, input: [...sent.input] });
+    }
+    if (compaction !== undefined) continue;
+    if (payload.type === "request_begin") isTurnOpen = true;
+    else if (payload.type === "abort" || isCommit(payload, isInRequest)) isTurnOpen = false;
+    isInRequest = payload.type === "request_begin" || (isInRequest && payload.type !== "request_end");
+  }
+  return requests;
+}
+
+function isCommit(payload: OmniMessage["payload"], isInRequest: boolean): boolean {
+  return (
+    isInRequest &&
+    (payload.type === "token_usage" || (payload.type === "request_end" && payload.status === "completed"))
+  );
+}
+
 function fold(messages: readonly OmniMessage[]): Ledger {
   const ledger = new Ledger();
   for (const message of messages) ledger.apply(message);

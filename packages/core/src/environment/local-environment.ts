@@ -41,6 +41,8 @@ export interface LocalEnvironmentOptions {
   timeoutMs?: number | undefined;
   /** Characters, of tools that say nothing. Default 16,000. */
   maxOutputLength?: number | undefined;
+  /** Waited for at the end, so that a process that ends at once leaves nothing of an earlier one running. Never rejects. */
+  orphansEnded?: Promise<unknown> | undefined;
 }
 
 /** Runs tools on this machine, in one Workspace. */
@@ -151,7 +153,7 @@ export class LocalEnvironment implements EnvironmentInterface {
 
   async #end(): Promise<void> {
     for (const stop of this.#running) stop.stop("interrupt");
-    await this.#services.commands.dispose();
+    await Promise.all([this.#services.commands.dispose(), this.#options.orphansEnded]);
   }
 
   async #start(

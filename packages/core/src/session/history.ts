@@ -1,6 +1,8 @@
 /** What a reader of a Session has seen, taken from its Trace. */
-import { isSessionMeta, type OmniMessage } from "@coxswain/protocol";
+import { isPartial, isSessionMeta, type OmniMessage, readContextSummary } from "@coxswain/protocol";
 import type { TraceStore } from "../engine/ports.ts";
+import { replayTrace } from "../engine/replay.ts";
+import { readContexts } from "./contexts.ts";
 
 export interface HistoryOptions {
   /** Index of the first message that is not given; 0 is the oldest message of the Session. Default: no bound. */
@@ -14,39 +16,57 @@ export async function* readHistory(
   store: TraceStore | undefined,
   sessionId: string,
   unrecorded: readonly OmniMessage[],
-  options: HistoryOptions,
+  options: HistoryOptions = {},
 ): AsyncIterable<OmniMessage> {
-  const all = store === undefined ? [...unrecorded] : await readAllContexts(store, sessionId);
-  const end = Math.min(options.before ?? all.length, all.length);
-  const start = options.limit === undefined ? 0 : Math.max(0, end - options.limit);
+  const all = store === undefined ? unrecorded.filter(isSeen) : await readAllContexts(store, sessionId);
+  const end = Math.min(wholeNumber(options.before, all.length), all.length);
+  const start = Math.max(0, end - wholeNumber(options.limit, end));
   yield* all.slice(start, end);
+}
+
+/** What is no number bounds nothing. */
+function wholeNumber(value: number | undefined, otherwise: number): number {
+  return value === undefined || Number.isNaN(value) ? otherwise : Math.max(0, Math.floor(value));
 }
 
 async function readAllContexts(store: TraceStore, sessionId: string): Promise<OmniMessage[]> {
   const seen: OmniMessage[] = [];
-  for await (const messages of eachContext(store, sessionId)) {
-    for (const message of messages) if (isSeen(message)) seen.push(message);
+  let before: readonly OmniMessage[] = [];
+  for await (const { messages } of readContexts(store, sessionId)) {
+    for (const message of withoutOpening(messages, before)) if (isSeen(message)) seen.push(message);
+    before = messages;
   }
   return seen;
 }
 
-async function* eachContext(store: TraceStore, sessionId: string): AsyncIterable<OmniMessage[]> {
-  if (store.contexts !== undefined) {
-    for (const context of await store.contexts(sessionId)) yield (await store.read(sessionId, { context })).messages;
-    return;
-  }
-  for (let context = 1; ; context += 1) {
-    const contents = await store.read(sessionId, { context }).catch((error: unknown) => {
-      // The first one is always there; a later one that is not ends the Session.
-      if (context === 1) throw error;
-    });
-    if (contents === undefined) return;
-    yield contents.messages;
-  }
+/** A context begins with the summary, and with what the one before still owed: that has been seen there. */
+function withoutOpening(messages: readonly OmniMessage[], before: readonly OmniMessage[]): OmniMessage[] {
+  const { fromCompaction, pendingSummary, carryOver } = replayTrace(before);
+  let repeated = fromCompaction ? carryOver.length : 0;
+  let hasSummary = fromCompaction && pendingSummary !== undefined;
+  return messages.filter((message, index) => {
+    if (isOldPrompt(messages[index - 1], message)) return false;
+    if (message.type !== "model_msg") return true;
+    // Older writers do not say who put the summary there.
+    const isOurs = hasSummary && isSummary(message);
+    hasSummary = false;
+    if (isOurs) return false;
+    repeated -= 1;
+    return repeated < 0;
+  });
+}
+
+/** The prompt of a compaction is ours, whatever sender an older writer has named. */
+function isOldPrompt(before: OmniMessage | undefined, { payload }: OmniMessage): boolean {
+  return before?.payload.type === "compaction_begin" && payload.type === "text" && payload.role === "user";
+}
+
+function isSummary({ payload }: OmniMessage): boolean {
+  return payload.type === "text" && payload.role === "user" && readContextSummary(payload.text) !== undefined;
 }
 
 /** Our own prompts are the model's alone. */
 function isSeen(message: OmniMessage): boolean {
-  if (isSessionMeta(message)) return false;
+  if (isSessionMeta(message) || isPartial(message)) return false;
   return message.payload.type !== "text" || message.payload.sender !== "harness";
 }

@@ -74,7 +74,7 @@ export class Session {
 
   /** A few words for a list, by the Session's model; `null` when nothing was said yet or the model does not answer. */
   generateTitle(): Promise<string | null> {
-    return generateTitle(this.#parts.openSideContext(), this.#parts.engine.state.history);
+    return generateTitle(this.#parts.openSideContext(), this.history());
   }
 
   /** What a reader of the Session has seen, oldest first, over all model contexts. */

@@ -1,23 +1,30 @@
 /** A few words that name a conversation. Never enters its history or its Trace. */
-import { isPayload, type OmniMessage, userText } from "@coxswain/protocol";
+import { isPayload, type OmniMessage, readSteering, userText } from "@coxswain/protocol";
 import type { LLMInterface } from "../engine/ports.ts";
 
 /** Characters of a title, and of what the model is shown to find one. */
 const maxTitleLength = 80;
 const maxExcerptLength = 2_000;
+const maxTexts = 4;
 
 const instruction =
   "Give this conversation a title of at most six words, in its own language. Answer with the title alone.";
 
-/** `null` when nothing was said, or the model gives none. */
-export async function generateTitle(llm: LLMInterface, history: readonly OmniMessage[]): Promise<string | null> {
-  const texts = history.flatMap((message) =>
-    isPayload(message, "text") && message.payload.sender !== "harness"
-      ? [`${message.payload.role}: ${message.payload.text}`]
-      : [],
-  );
+/**
+ * `null` when nothing was said, or the model gives none.
+ *
+ * @param seen What a reader has seen, oldest first; only its beginning is read.
+ */
+export async function generateTitle(llm: LLMInterface, seen: AsyncIterable<OmniMessage>): Promise<string | null> {
+  const texts: string[] = [];
+  for await (const message of seen) {
+    if (!isPayload(message, "text") || message.payload.text.trim() === "") continue;
+    const { role, text } = message.payload;
+    texts.push(`${role}: ${readSteering(text) ?? text}`);
+    if (texts.length === maxTexts) break;
+  }
   if (texts.length === 0) return null;
-  const excerpt = texts.slice(0, 4).join("\n\n").slice(0, maxExcerptLength).toWellFormed();
+  const excerpt = texts.join("\n\n").slice(0, maxExcerptLength).toWellFormed();
   const stream = llm.streamGenerate({ newMessages: [userText(`${instruction}\n\n${excerpt}`)] });
   let title = "";
   for (;;) {

@@ -1,5 +1,12 @@
 /** What can go wrong with a Trace, told in one line with what to do about it. */
-export type TraceErrorCode = "invalid_id" | "not_found" | "locked" | "unsafe_path" | "write_failed" | "closed";
+export type TraceErrorCode =
+  | "invalid_id"
+  | "not_found"
+  | "unreadable"
+  | "locked"
+  | "unsafe_path"
+  | "write_failed"
+  | "closed";
 
 export class TraceError extends Error {
   override readonly name: string = "TraceError";

@@ -11,9 +11,16 @@ const chunkBytes = 1024 * 1024;
 const maxLineBytes = 256 * 1024 * 1024;
 const newline = 0x0a;
 
-/** One model context. Nothing in the file can make this throw; a missing or foreign file does. */
-export async function readContext(path: string): Promise<Omit<TraceContents, "usageBefore">> {
-  const file = await openForRead(path);
+/**
+ * One model context. Nothing in the file can make this throw; a missing or foreign file does.
+ *
+ * @param open Default: as a file of ours, which nobody else can have put there.
+ */
+export async function readContext(
+  path: string,
+  open: (path: string) => Promise<FileHandle> = openForRead,
+): Promise<Omit<TraceContents, "usageBefore">> {
+  const file = await open(path);
   try {
     const lines = new LineReader();
     const { size } = await file.stat();

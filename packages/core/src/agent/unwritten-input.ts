@@ -1,0 +1,30 @@
+/** A model context whose opening was cut: its process died while it wrote what the context before had left owed. */
+import { isModelMessage, type OmniMessage } from "@coxswain/protocol";
+import type { TraceStore } from "../engine/ports.ts";
+import { replayTrace } from "../engine/replay.ts";
+import { readContexts } from "../session/contexts.ts";
+
+/**
+ * What still has to be written into the newest context.
+ *
+ * @param newest Its records.
+ */
+export async function unwrittenInput(
+  store: TraceStore,
+  sessionId: string,
+  newest: readonly OmniMessage[],
+): Promise<OmniMessage[]> {
+  // Nothing is asked of a model before all that it is asked is written.
+  if (newest.some(({ payload }) => payload.type === "request_begin")) return [];
+  let before: readonly OmniMessage[] = [];
+  let last: readonly OmniMessage[] = [];
+  for await (const { messages } of readContexts(store, sessionId)) {
+    if (!messages.some(isModelMessage)) continue;
+    before = last;
+    last = messages;
+  }
+  const { fromCompaction, carryOver } = replayTrace(before);
+  if (!fromCompaction) return [];
+  const written = new Set(newest.map(({ payload }) => JSON.stringify(payload)));
+  return carryOver.filter(({ payload }) => !written.has(JSON.stringify(payload)));
+}

@@ -1,0 +1,70 @@
+import { isPayload, type OmniMessage } from "@coxswain/core";
+import { scriptedLLM, type ScriptedStep } from "@coxswain/testing";
+import { describe, expect, it } from "vitest";
+import { allow, ask, collect, outline, sent, setUp } from "./support.ts";
+
+const diskFull = new Error("no space left");
+
+describe("a Trace that refuses a run's last record", () => {
+  it.each([
+    ["one by one", false],
+    ["together", true],
+  ])("is told of in front of abort, after which nothing comes (records written %s)", async (_, takesBatches) => {
+    const bench = setUp([{ end: "auth", outcome: { errorMessage: "the key was refused" } }]);
+    bench.trace.onWrite = (record) => (isPayload(record, "abort") ? Promise.reject(diskFull) : undefined);
+    if (takesBatches) {
+      Object.assign(bench.trace, {
+        writeAll: (records: OmniMessage[]) => Promise.all(records.map((record) => bench.trace.write(record))),
+      });
+    }
+    const stream = await collect(bench.engine.run(ask("go")));
+    expect(outline(stream).slice(-2)).toEqual(["notice", "abort the key was refused"]);
+  });
+});
+
+describe("a record that must be kept before its effect", () => {
+  it("is waited for no longer once the run is interrupted, and leaves no timer", async () => {
+    const bench = setUp([{ calls: [{ name: "a" }] }], { a: () => "A" });
+    const blocks = Object.assign(new Error("no space left"), { blocksEffects: true });
+    bench.trace.onWrite = (record) => (isPayload(record, "approval_decision") ? Promise.reject(blocks) : undefined);
+    const controller = new AbortController();
+    const run = collect(bench.engine.run(ask("go"), { approve: allow, signal: controller.signal }));
+    await bench.clock.nextSleep();
+    controller.abort();
+    bench.clock.advance(20);
+    expect(outline(await run).at(-1)).toBe("abort");
+    expect(bench.clock.sleeping).toEqual([]);
+    expect(bench.environment.executed).toEqual([]);
+  });
+});
+
+describe("the context that follows a compaction", () => {
+  const overflow: ScriptedStep = { end: "failed", outcome: { contextOverflow: true, errorMessage: "too long" } };
+
+  it("is opened by one write with all that is owed, in records that no sink has seen before", async () => {
+    const next = scriptedLLM([{ text: "done" }]);
+    const bench = setUp(
+      [{ text: "answer" }, overflow, { text: "short" }],
+      {},
+      {
+        compaction: { maxContextLength: 100, maxSessionTurns: -1, mode: "summarize", prompt: "Summarize." },
+        createLLM: () => next,
+      },
+    );
+    const writes: OmniMessage[][] = [];
+    bench.trace.onWrite = (record) => void writes.push([record]);
+    Object.assign(bench.trace, {
+      writeAll: (records: OmniMessage[]) => {
+        writes.push([...records]);
+        bench.trace.newest.push(...records);
+        return Promise.resolve();
+      },
+    });
+    await collect(bench.engine.run(ask("first")));
+    await collect(bench.engine.run([...ask("one"), ...ask("two")]));
+    const opening = writes.find((records) => JSON.stringify(records).includes("[context_summary]"));
+    expect(sent(opening ?? [])).toMatchObject([{ sender: "harness" }, { text: "one" }, { text: "two" }]);
+    const written = writes.flat();
+    expect(new Set(written).size).toBe(written.length);
+  });
+});

@@ -11,7 +11,7 @@ const packages = {
   protocol: [],
   core: ["protocol"],
   testing: ["protocol", "core"],
-  cli: ["protocol", "core"],
+  cli: ["protocol", "core", "testing"],
 };
 /** Parts of core that each part may import. */
 const parts = {

@@ -10,6 +10,15 @@ export {
   type ScriptedModelStep,
   type ScriptedPart,
 } from "./scripted-language-model.ts";
+export { replay, type ReplayReport } from "./trace-replay/replay.ts";
+export { expectReplays } from "./trace-replay/expect-replays.ts";
+export type { ReplayDifference } from "./trace-replay/difference.ts";
+export type { SentRequest } from "./trace-replay/recorded-parts.ts";
+export { type Feature, features } from "./simulator/features.ts";
+export type { Violation } from "./simulator/life.ts";
+export type { Observation } from "./simulator/observation.ts";
+export { simulate, type SimulateOptions, type Simulation } from "./simulator/simulate.ts";
+export { totalNames, type TotalName, type Totals } from "./simulator/totals.ts";
 export {
   startWireServer,
   type WireExchange,

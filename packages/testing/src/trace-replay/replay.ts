@@ -1,0 +1,141 @@
+/** A Trace, run through today's engine: the same inputs, answers, outputs and decisions, in the recorded order. */
+import {
+  ContextEngine,
+  type EngineState,
+  isModelMessage,
+  isPayload,
+  missingRecords,
+  type OmniMessage,
+  readTokenCounts,
+  type RecordedContext,
+  replayTrace,
+  type TokenCounts,
+} from "@coxswain/core";
+import { ManualClock } from "../manual-clock.ts";
+import { compareRequests } from "./compare-requests.ts";
+import type { ReplayDifference } from "./difference.ts";
+import { planReplay, type ProcessPlan, type ReplayPlan } from "./plan.ts";
+import { playRun } from "./play-run.ts";
+import { RecordedParts, type SentRequest } from "./recorded-parts.ts";
+import type { RecordedRun } from "./runs.ts";
+import { Stage } from "./stage.ts";
+
+export interface ReplayReport {
+  /** `unplayable`: the Trace cannot be played again; `obstacle` says why. */
+  outcome: "same" | "different" | "unplayable";
+  /** The first one. */
+  difference: ReplayDifference | undefined;
+  obstacle: string | undefined;
+  /** What was left out of the comparison, in words. */
+  setAside: string[];
+  /** What today's engine wrote, by model context. */
+  contexts: OmniMessage[][];
+  /** What it sent, in order. */
+  requests: SentRequest[];
+  /** One line, or three when there is a difference. */
+  summary: string;
+}
+
+/** @param contexts All model contexts of a Session, oldest first; or its last ones. */
+export async function replay(contexts: readonly RecordedContext[]): Promise<ReplayReport> {
+  const plan = planReplay(contexts);
+  if (plan.obstacle !== undefined) return report(plan, { obstacle: plan.obstacle });
+  const player = new Player(plan);
+  await player.play();
+  const { stage, sent } = player;
+  const difference = stage.difference ?? compareRequests(plan, sent);
+  return report(plan, { difference, contexts: stage.contexts, requests: sent });
+}
+
+type Findings = Partial<Pick<ReplayReport, "difference" | "obstacle" | "contexts" | "requests">>;
+
+function report(plan: ReplayPlan, findings: Findings): ReplayReport {
+  const { difference, obstacle, contexts = [], requests = [] } = findings;
+  const outcome = obstacle !== undefined ? "unplayable" : difference === undefined ? "same" : "different";
+  const counts = `${requests.length} requests, ${contexts.flat().length} records`;
+  const words = {
+    same: `${counts}: the same`,
+    different: `${difference?.place}:\n  expected ${difference?.expected}\n  found    ${difference?.found}`,
+    unplayable: `this Trace cannot be played again: ${obstacle}`,
+  };
+  return { outcome, difference, obstacle, setAside: plan.setAside, contexts, requests, summary: words[outcome] };
+}
+
+class Player {
+  readonly stage: Stage;
+  readonly sent: SentRequest[] = [];
+  readonly #plan: ReplayPlan;
+  readonly #clock: ManualClock;
+
+  constructor(plan: ReplayPlan) {
+    this.#plan = plan;
+    this.stage = new Stage(plan.records);
+    this.#clock = new ManualClock(Date.parse(plan.records[0]?.message.timestamp ?? "") || 0);
+  }
+
+  async play(): Promise<void> {
+    const { stage } = this;
+    stage.limit = this.#plan.first;
+    for (const { message } of this.#plan.records.slice(0, this.#plan.first)) stage.put(message);
+    for (const [index, process] of this.#plan.processes.entries()) {
+      if (index > 0 && !this.#takeOver(process)) return;
+      if (!(await this.#live(process, index === 0))) return;
+    }
+  }
+
+  /** What a resume writes before anything else. */
+  #takeOver({ span }: ProcessPlan): boolean {
+    const { stage } = this;
+    stage.limit = span.start;
+    stage.diesAtLimit = false;
+    for (const record of missingRecords(this.#newest(), () => this.#clock.now())) stage.put(record);
+    if (stage.difference === undefined && stage.next < span.start)
+      stage.fail("a resume that has nothing to repair here");
+    return stage.difference === undefined;
+  }
+
+  async #live(process: ProcessPlan, isFirst: boolean): Promise<boolean> {
+    const { stage } = this;
+    const { limits, exchanges, interrupts, runs } = process;
+    let current: RecordedRun | undefined;
+    const backoffMs = (attempt: number): number =>
+      Math.min(limits.reconnectBackoffMs * 2 ** (attempt - 1), limits.reconnectBackoffMaxMs);
+    const parts = new RecordedParts({ stage, exchanges, interrupts, backoffMs, run: () => current });
+    const initialState = isFirst ? this.#plan.initialState : this.#resumedState();
+    const engine = new ContextEngine({
+      ...limits,
+      llm: parts.llm,
+      createLLM: () => parts.llm,
+      environment: parts.environment,
+      trace: stage.sink(),
+      clock: this.#clock,
+      sessionMeta: this.#plan.meta,
+      initialState,
+    });
+    for (const run of runs) {
+      current = run;
+      await playRun({ engine, parts, run, process, stage, clock: this.#clock });
+      if (stage.difference !== undefined) break;
+    }
+    this.sent.push(...parts.sent);
+    return stage.difference === undefined;
+  }
+
+  #resumedState(): EngineState {
+    const state = replayTrace(this.#newest());
+    const contexts = this.stage.contexts;
+    const hasUsage = this.#newest().some((message) => isPayload(message, "token_usage"));
+    return hasUsage ? state : { ...state, sessionTokens: newestUsage(contexts) ?? state.sessionTokens };
+  }
+
+  /** A context in which nothing was said is not yet the newest. */
+  #newest(): OmniMessage[] {
+    const { contexts } = this.stage;
+    return contexts.findLast((messages) => messages.some(isModelMessage)) ?? contexts[0] ?? [];
+  }
+}
+
+function newestUsage(contexts: readonly OmniMessage[][]): TokenCounts | undefined {
+  const usage = contexts.flat().findLast((message) => isPayload(message, "token_usage"));
+  return usage === undefined ? undefined : readTokenCounts(usage.payload.session);
+}

@@ -9,14 +9,7 @@ export class CliUsageError extends Error {
 }
 
 /** Errors of the SDK whose message is meant for the person who typed the command. */
-const usageErrors = new Set([
-  "CliUsageError",
-  "UsageError",
-  "TraceError",
-  "TraceLockedError",
-  "ModelSupportError",
-  "ScenarioError",
-]);
+const usageErrors = new Set(["CliUsageError", "UsageError", "TraceError", "TraceLockedError"]);
 
 export function exitCodeOf(error: unknown): number {
   if (!(error instanceof Error)) return exitCodes.failed;

@@ -1,11 +1,14 @@
 /** Reads the command line, runs the command, and ends the process. */
-import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
-import { thinkingLevels } from "@coxswain/protocol";
-import { approvalModes } from "./approval.ts";
+import { Command, CommanderError, Option } from "commander";
+import { addAgentOptions } from "./agent-options.ts";
 import type { DemoFlags } from "./commands/demo.ts";
 import type { RunFlags } from "./commands/run.ts";
+import { addModels } from "./commands/models.ts";
+import { addResume } from "./commands/resume.ts";
+import { addTrace } from "./commands/trace.ts";
 import type { SessionsFlags } from "./commands/sessions.ts";
 import { errorLine, exitCodeOf, exitCodes } from "./exit-code.ts";
+import { addTaskOptions, count } from "./task-options.ts";
 
 /** @param args Without the program's own name. */
 export async function main(args: readonly string[], version: string): Promise<void> {
@@ -60,6 +63,9 @@ function createProgram(version: string, end: (code: number) => void): Command {
   addRun(program, end);
   addDemo(program, end);
   addSessions(program, end);
+  addResume(program, end);
+  addModels(program, end);
+  addTrace(program, end);
   return program;
 }
 
@@ -75,14 +81,6 @@ function addRun(program: Command, end: (code: number) => void): void {
     .addOption(
       new Option("--scenario <file>", "let the offline model follow this YAML file").conflicts(["model", "session"]),
     )
-    .addOption(
-      new Option("--approve <mode>", "who decides tool calls (default: ask at a terminal, else deny)").choices(
-        approvalModes,
-      ),
-    )
-    .option("--json", "messages as lines of JSON on standard output")
-    .addOption(new Option("--max-turns <n>", "requests at most; -1: no cap").argParser(turns))
-    .addOption(new Option("--thinking-level <level>", "how much the model thinks").choices(thinkingLevels))
     .addHelpText(
       "after",
       "\nThe answer goes to standard output, everything else to standard error.\n" +
@@ -92,7 +90,7 @@ function addRun(program: Command, end: (code: number) => void): void {
       const { run } = await import("./commands/run.ts");
       end(await run(words, flags));
     });
-  addAgentOptions(command);
+  addAgentOptions(addTaskOptions(command));
 }
 
 function addDemo(program: Command, end: (code: number) => void): void {
@@ -123,23 +121,4 @@ function addSessions(program: Command, end: (code: number) => void): void {
       end(await sessions(flags));
     });
   addAgentOptions(command);
-}
-
-function addAgentOptions(command: Command): void {
-  command
-    .option("--agent <id>", "the agent (default: default_agent)")
-    .option("--project <id>", "the project (default: default_project)")
-    .option("--home <dir>", "where configuration and records are (default: $COXSWAIN_HOME, else ~/.coxswain)");
-}
-
-function turns(text: string): number {
-  const value = Number(text);
-  if (value === -1 || (Number.isSafeInteger(value) && value >= 1)) return value;
-  throw new InvalidArgumentError("It must be a whole number, 1 or more, or -1 for no cap.");
-}
-
-function count(text: string): number {
-  const value = Number(text);
-  if (Number.isSafeInteger(value) && value >= 1) return value;
-  throw new InvalidArgumentError("It must be a whole number, 1 or more.");
 }

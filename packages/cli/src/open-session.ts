@@ -1,14 +1,25 @@
 /** From the options of a command to a Session. */
 import { access, constants, stat } from "node:fs/promises";
 import { resolve } from "node:path";
-import { type Agent, coxswainHome, createAgent, FileTraceStore, projectPaths, type Session } from "@coxswain/core";
+import {
+  type Agent,
+  coxswainHome,
+  createAgent,
+  FileTraceStore,
+  type ProjectPaths,
+  projectPaths,
+  type Session,
+} from "@coxswain/core";
 import { CliUsageError } from "./exit-code.ts";
 
-export interface AgentChoice {
-  agent?: string | undefined;
+export interface ProjectChoice {
   project?: string | undefined;
   /** Default: `$COXSWAIN_HOME`, else `~/.coxswain`. */
   home?: string | undefined;
+}
+
+export interface AgentChoice extends ProjectChoice {
+  agent?: string | undefined;
 }
 
 export interface SessionChoice extends AgentChoice {
@@ -46,11 +57,21 @@ export async function openAgent(choice: AgentChoice, maxTurns?: number): Promise
 
 /** Absolute path of the newest Trace file of a Session. */
 export async function traceFileOf(choice: AgentChoice, sessionId: string): Promise<string> {
-  const paths = projectPaths(homeOf(choice), choice.project ?? "default_project", choice.agent ?? "default_agent");
-  return new FileTraceStore({ tracesDir: paths.tracesDir }).path(sessionId);
+  return new FileTraceStore({ tracesDir: pathsOf(choice).tracesDir }).path(sessionId);
 }
 
-export function homeOf({ home }: AgentChoice): string {
+/** @throws ConfigError */
+export function pathsOf(choice: AgentChoice): ProjectPaths {
+  return projectPaths(homeOf(choice), choice.project, choice.agent);
+}
+
+/** @throws ConfigError */
+export function projectConfigFile({ project, home }: ProjectChoice): string {
+  return pathsOf({ project, home }).projectConfigFile;
+}
+
+/** @throws ConfigError */
+export function homeOf({ home }: ProjectChoice): string {
   return home === undefined ? coxswainHome(process.env) : resolve(home);
 }
 

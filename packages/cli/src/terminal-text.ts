@@ -110,3 +110,15 @@ export function cut(text: string, length: number): string {
   if (text.length <= length) return text;
   return `${text.slice(0, Math.max(0, length - 1)).replace(/[\uD800-\uDBFF]$/, "")}…`;
 }
+
+/** A label and words, so that no line is longer than the terminal is wide; what goes on stands below the words. */
+export function labelled(label: string, words: string, columns: number): string[] {
+  const lines: string[] = [];
+  let line = label;
+  for (const word of words.split(" ")) {
+    const isFull = line.length + 1 + word.length > columns && line.trim() !== "" && line !== label;
+    if (isFull) lines.push(line);
+    line = isFull ? `${" ".repeat(label.length)} ${word}` : `${line} ${word}`;
+  }
+  return [...lines, line];
+}

@@ -1,28 +1,11 @@
-import { PassThrough, Writable } from "node:stream";
+import { Writable } from "node:stream";
 import type { ReadStream } from "node:tty";
 import { toolCall } from "@coxswain/protocol";
 import { expect, test } from "vitest";
 import { askAtTerminal } from "../src/ask-at-terminal.ts";
 import { OutputStream } from "../src/output/output-stream.ts";
 import { Screen } from "../src/output/screen.ts";
-
-/** A keyboard: what a test types arrives as it would in raw mode. */
-class Keyboard extends PassThrough {
-  readonly modes: boolean[] = [];
-  #typed: (() => void) | undefined;
-
-  setRawMode(isRaw: boolean): this {
-    this.modes.push(isRaw);
-    if (isRaw) this.#typed?.();
-    return this;
-  }
-
-  /** Types once somebody listens. */
-  async type(text: string): Promise<void> {
-    if (this.modes.at(-1) !== true) await new Promise<void>((resolve) => (this.#typed = resolve));
-    this.write(text);
-  }
-}
+import { Keyboard } from "./keyboard.ts";
 
 function setUp() {
   let shown = "";

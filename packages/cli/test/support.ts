@@ -1,11 +1,13 @@
 /** The real command as a child process, in directories of its own. */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
+import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type OmniMessage, parseOmniMessage } from "@coxswain/protocol";
+import { expectReplays } from "@coxswain/testing";
 
 export const program = fileURLToPath(new URL("../bin/cox.js", import.meta.url));
 
@@ -46,7 +48,12 @@ export async function createPlace(): Promise<Place> {
       const names = await readdir(traces, { recursive: true }).catch(() => []);
       return names.filter((name) => name.endsWith(".jsonl")).map((name) => join(traces, name));
     },
-    [Symbol.asyncDispose]: () => rm(root, { recursive: true, force: true, maxRetries: 3 }),
+    [Symbol.asyncDispose]: async () => {
+      const traces = join(home, "default_project/agents/default_agent/traces");
+      // Every Trace that a command leaves is played again, and must come out the same.
+      if (existsSync(traces)) await expectReplays(traces);
+      await rm(root, { recursive: true, force: true, maxRetries: 3 });
+    },
   };
 }
 

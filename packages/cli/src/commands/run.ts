@@ -1,6 +1,6 @@
 /** `cox run`: one Task in the current directory. */
 import { sessionMeta, type ThinkingLevelName, userText } from "@coxswain/protocol";
-import type { ApproveFn } from "@coxswain/core";
+import type { ApproveFn, Session } from "@coxswain/core";
 import { type ApprovalMode, approvalMode, decideBy } from "../approval.ts";
 import { askAtTerminal } from "../ask-at-terminal.ts";
 import { CliUsageError, exitCodes } from "../exit-code.ts";
@@ -26,10 +26,10 @@ export function run(words: readonly string[], flags: RunFlags): Promise<number> 
 }
 
 async function runInTerminal(terminal: Terminal, words: readonly string[], flags: RunFlags): Promise<number> {
-  const { lifetime, screen, stdin, stdout } = terminal;
+  const { lifetime, screen, stdin } = terminal;
   const { signal } = lifetime;
   lifetime.beforeEnd(() => screen.flush());
-  const mode = approvalMode(flags.approve, terminal.canAsk);
+  approvalMode(flags.approve, terminal.canAsk);
   const prompt = await readPrompt({ args: words, stdin, status: screen, signal });
   if (signal.aborted) return exitCodes.interrupted;
   if (prompt === "" && flags.session === undefined) {
@@ -37,6 +37,21 @@ async function runInTerminal(terminal: Terminal, words: readonly string[], flags
   }
   const session = await openSession(flags);
   lifetime.beforeEnd(() => session.dispose());
+  return runInSession(terminal, session, prompt, flags);
+}
+
+/**
+ * @param prompt Empty: what the Session owes is sent.
+ * @returns The exit code.
+ */
+export async function runInSession(
+  { lifetime, screen, stdin, stdout, canAsk }: Terminal,
+  session: Session,
+  prompt: string,
+  flags: RunFlags,
+): Promise<number> {
+  const { signal } = lifetime;
+  const mode = approvalMode(flags.approve, canAsk);
   const view = flags.json === true ? new JsonView(stdout, screen) : new TextView(screen);
   if (flags.json === true) await view.show(sessionMeta(session.meta));
   else if (flags.session !== undefined && prompt !== "")

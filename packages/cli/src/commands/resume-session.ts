@@ -1,0 +1,88 @@
+/** `cox resume`: shows where a Session stands, and goes on with it. */
+import { realpath } from "node:fs/promises";
+import { resolve } from "node:path";
+import { createInterface } from "node:readline/promises";
+import type { Agent, Session } from "@coxswain/core";
+import { approvalMode } from "../approval.ts";
+import { CliUsageError, exitCodes } from "../exit-code.ts";
+import { homeOf, openAgent } from "../open-session.ts";
+import { readPrompt } from "../prompt-text.ts";
+import { owedLines, recentLines } from "../session-standing.ts";
+import { inOneLine } from "../terminal-text.ts";
+import { openTerminal, type Terminal } from "../terminal.ts";
+import { traceStore } from "../trace-source.ts";
+import { type RunFlags, runInSession } from "./run.ts";
+
+export type ResumeFlags = Omit<RunFlags, "session" | "model" | "provider" | "scenario">;
+
+const sessionId = /^session-\d{4}-/;
+
+/** @returns The exit code. */
+export function resume(first: string | undefined, words: readonly string[], flags: ResumeFlags): Promise<number> {
+  const terminal = openTerminal();
+  const isId = first !== undefined && sessionId.test(first);
+  const rest = isId || first === undefined ? words : [first, ...words];
+  return terminal.lifetime.run(() => goOn(terminal, isId ? first : undefined, rest, flags));
+}
+
+async function goOn(
+  terminal: Terminal,
+  given: string | undefined,
+  words: readonly string[],
+  flags: ResumeFlags,
+): Promise<number> {
+  const { lifetime, screen, stdin, canAsk } = terminal;
+  const { signal } = lifetime;
+  lifetime.beforeEnd(() => screen.flush());
+  approvalMode(flags.approve, canAsk);
+  const agent = await openAgent(flags, flags.maxTurns);
+  const id = given ?? (await newestSession(agent, flags));
+  const session = await agent.resumeSession(id);
+  lifetime.beforeEnd(() => session.dispose());
+  await showStanding(terminal, session, flags);
+  let prompt = await readPrompt({ args: words, stdin, status: screen, signal });
+  if (prompt === "" && words.length === 0 && canAsk) prompt = await askForLine(terminal);
+  if (signal.aborted) return exitCodes.interrupted;
+  return runInSession(terminal, session, prompt, { ...flags, session: id });
+}
+
+async function newestSession(agent: Agent, flags: ResumeFlags): Promise<string> {
+  const wanted = resolve(flags.workspace ?? ".");
+  const places = new Set([wanted, await realpath(wanted).catch(() => wanted)]);
+  let newest: { sessionId: string; workspace: string } | undefined;
+  for await (const summary of agent.listSessions()) {
+    if (places.has(summary.workspace)) return summary.sessionId;
+    newest ??= summary;
+  }
+  if (newest === undefined) {
+    throw new CliUsageError(`there are no sessions yet in ${homeOf(flags)}; begin one with: cox run "…"`);
+  }
+  // Never in another directory than the one that was meant.
+  throw new CliUsageError(
+    `no session works in ${inOneLine(wanted)}; the newest works in ${inOneLine(newest.workspace)}: cox resume ${newest.sessionId}`,
+  );
+}
+
+async function showStanding({ screen }: Terminal, session: Session, flags: ResumeFlags): Promise<void> {
+  const { dim, yellow } = screen.style;
+  await screen.line(dim(`[session] ${session.id}`));
+  const seen = [];
+  for await (const message of session.history()) seen.push(message);
+  for (const line of recentLines(seen)) await screen.line(line);
+  const { messages } = await traceStore(flags).read(session.id);
+  for (const line of owedLines(messages)) await screen.line(yellow(line));
+}
+
+/** One line, edited as the terminal does it. */
+async function askForLine({ lifetime, screen, stdin }: Terminal): Promise<string> {
+  await screen.line(`${screen.style.bold("What next?")}  (an empty line sends what is still owed)`);
+  const lines = createInterface({ input: stdin, terminal: false });
+  try {
+    return (await lines.question("", { signal: lifetime.signal })).trim();
+  } catch (error) {
+    if (lifetime.signal.aborted) return "";
+    throw error;
+  } finally {
+    lines.close();
+  }
+}

@@ -12,7 +12,7 @@ import {
 } from "@coxswain/core";
 import { MemoryTraceStore, scriptedLLM, scriptedLanguageModel } from "@coxswain/testing";
 import { describe, expect, it } from "vitest";
-import { atEnd, collect, newSession, open, resume, sentMessages, temporaryDirectory } from "./support.ts";
+import { atEnd, collect, foreignHomes, newSession, open, resume, sentMessages, temporaryDirectory } from "./support.ts";
 
 const go = [userText("go")];
 
@@ -230,6 +230,7 @@ describe("a Session that cannot be opened says why in one line", () => {
 });
 
 async function putTrace(home: string, id: string, name: string, workspace: string): Promise<void> {
+  foreignHomes.add(home);
   const path = traceFile(home, id);
   await mkdir(join(path, ".."), { recursive: true, mode: 0o700 });
   await cp(new URL(`../trace/files/${name}.jsonl`, import.meta.url), path);

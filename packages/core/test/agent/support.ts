@@ -1,9 +1,18 @@
+import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type AgentOptions, createAgent, type Agent, type OmniMessage, type Session } from "@coxswain/core";
-import { startWireServer, type WireExchange, type WireServer } from "@coxswain/testing";
+import {
+  type AgentOptions,
+  createAgent,
+  type Agent,
+  type OmniMessage,
+  projectPaths,
+  type Session,
+} from "@coxswain/core";
+import { expectReplays, startWireServer, type WireExchange, type WireServer } from "@coxswain/testing";
 import { afterEach } from "vitest";
+import type { WireProtocol } from "../llm/support/streams.ts";
 
 export interface Place {
   home: string;
@@ -24,8 +33,21 @@ export function atEnd(cleanUp: () => Promise<unknown>): void {
   cleanUps.push(cleanUp);
 }
 
-export async function wire(name: string): Promise<WireExchange> {
-  return { body: await readFile(new URL(`../llm/wire/${name}.openai-chat.sse`, import.meta.url)) };
+/** What the configuration names. Default: a model of no known provider that speaks chat completions. */
+export interface NamedModel {
+  provider?: string;
+  modelId?: string;
+  protocol?: WireProtocol;
+  /** Where it is served. Default: the server that plays the answers. */
+  serverUrl?: string;
+  /** Further lines of its table. */
+  settings?: readonly string[];
+  /** Names of the built-in tools that are offered. Default: all. */
+  builtInTools?: readonly string[];
+}
+
+export async function wire(name: string, protocol: WireProtocol = "openai-chat"): Promise<WireExchange> {
+  return { body: await readFile(new URL(`../llm/wire/${name}.${protocol}.sse`, import.meta.url)) };
 }
 
 export async function temporaryDirectory(): Promise<string> {
@@ -35,33 +57,60 @@ export async function temporaryDirectory(): Promise<string> {
 }
 
 /** A configured home, a Workspace with a.txt and b.txt, and a provider that plays these answers over HTTP. */
-export async function open(answers: readonly (string | WireExchange)[], options: AgentOptions = {}): Promise<Place> {
+export async function open(
+  answers: readonly (string | WireExchange)[],
+  options: AgentOptions = {},
+  model: NamedModel = {},
+): Promise<Place> {
   const root = await temporaryDirectory();
   const home = join(root, "home");
   const workspace = join(root, "workspace");
   await mkdir(workspace);
   for (const name of ["a.txt", "b.txt"]) await writeFile(join(workspace, name), name);
   const exchanges = await Promise.all(
-    answers.map((answer) => (typeof answer === "string" ? wire(answer) : Promise.resolve(answer))),
+    answers.map((answer) => (typeof answer === "string" ? wire(answer, model.protocol) : Promise.resolve(answer))),
   );
   const server = await startWireServer({ exchanges });
   atEnd(() => server.close());
-  await mkdir(join(home, "default_project"), { recursive: true });
+  await configure(home, model, server.url);
+  atEnd(() => replayTraces(home));
+  const anotherAgent = (): Promise<Agent> => createAgent({ home, systemPrompt: "test", ...options });
+  return { home, workspace, server, agent: await anotherAgent(), anotherAgent };
+}
+
+/** Homes into which a test has put a Trace that another program wrote. */
+export const foreignHomes = new Set<string>();
+
+/** Every Trace that a test leaves is played again, and must come out the same. */
+async function replayTraces(home: string): Promise<void> {
+  const { tracesDir } = projectPaths(home, "default_project", "default_agent");
+  if (!existsSync(tracesDir) || foreignHomes.delete(home)) return;
+  await expectReplays(tracesDir);
+}
+
+/** Writes the configuration as a user would. */
+async function configure(home: string, model: NamedModel, playedAt: string): Promise<void> {
+  const { provider = "wire", modelId = "test", protocol = "openai-chat", serverUrl = playedAt } = model;
+  const projectDir = join(home, "default_project");
+  await mkdir(projectDir, { recursive: true });
   await writeFile(
-    join(home, "default_project", "project_config.toml"),
+    join(projectDir, "project_config.toml"),
     [
-      'default_model = { provider = "wire", model_id = "test" }',
+      `default_model = { provider = "${provider}", model_id = "${modelId}" }`,
       "[[models]]",
-      'provider = "wire"',
-      'model_id = "test"',
-      'protocol = "openai-chat"',
-      `base_url = "${server.url}/v1"`,
+      `provider = "${provider}"`,
+      `model_id = "${modelId}"`,
+      `protocol = "${protocol}"`,
+      `base_url = "${serverUrl}${protocol.startsWith("openai-") ? "/v1" : ""}"`,
       'api_key = "sk-the-secret-key-of-this-test"',
+      ...(model.settings ?? []),
     ].join("\n"),
     { mode: 0o600 },
   );
-  const anotherAgent = (): Promise<Agent> => createAgent({ home, systemPrompt: "test", ...options });
-  return { home, workspace, server, agent: await anotherAgent(), anotherAgent };
+  if (model.builtInTools === undefined) return;
+  const stateDir = join(projectDir, "agents", "default_agent", "agent_state");
+  await mkdir(stateDir, { recursive: true });
+  await writeFile(join(stateDir, "system_config.yaml"), `tools: [${model.builtInTools.join(", ")}]\n`);
 }
 
 export async function newSession({ agent, workspace }: Place): Promise<Session> {

@@ -5,8 +5,10 @@ import { fileURLToPath } from "node:url";
 import type { Figure } from "./measure.ts";
 import { chatStream } from "./workloads/chat-stream.ts";
 import { deltas } from "./workloads/deltas.ts";
+import { interrupt } from "./workloads/interrupt.ts";
 import { longSession } from "./workloads/long-session.ts";
 import { parallelCalls } from "./workloads/parallel.ts";
+import { protocolStreams } from "./workloads/protocol-streams.ts";
 import { manySessions } from "./workloads/sessions.ts";
 import { trace } from "./workloads/trace.ts";
 import { manyTurns } from "./workloads/turns.ts";
@@ -19,6 +21,8 @@ const workloads = {
   sessions: manySessions,
   trace,
   chat: chatStream,
+  interrupt,
+  protocols: protocolStreams,
 };
 
 const wanted = process.argv.slice(2);
@@ -55,7 +59,7 @@ if (wanted.length === 0) {
       "",
       `Written by \`npm run bench\` on ${machine}. Medians, each against a floor taken in the same run. Every workload`,
       "goes through the public `session.run` with the file Trace and an `approve` callback, and fails if a record is missing;",
-      "the two rows of the Trace alone are without the engine.",
+      "the two rows of the Trace alone are without the engine, and those of the protocols end at the model context.",
       "",
       "| workload | floor | measured | target | |",
       "| --- | --- | --- | --- | --- |",

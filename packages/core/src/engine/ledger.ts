@@ -312,7 +312,7 @@ export class Ledger {
 
   #completeCompaction(summary: string | undefined, timestamp: string): void {
     // A turn that the provider refused for its size was never answered: what the person asked is still owed.
-    const refused = this.#context.turn?.input.filter((message) => !isPayload(message, "tool_call_output")) ?? [];
+    const refused = this.#context.turn?.refused(timestamp) ?? [];
     this.#pendingSummary = summary === undefined ? undefined : harnessText(contextSummaryText(summary), timestamp);
     this.#context = { ...newContext(), carry: refused };
     this.#sessionTurns = 0;

@@ -1,5 +1,5 @@
 /** A turn between its first `request_begin` and its commit: the ledger's memory of it. */
-import type { OmniMessage, ToolCallOutputPayload } from "@coxswain/protocol";
+import { isPayload, type OmniMessage, type ToolCallOutputPayload } from "@coxswain/protocol";
 import { abortedTurn, type Attempt, isWholeCall, retriedTurn } from "./carry-over.ts";
 
 export class OpenTurn {
@@ -53,6 +53,12 @@ export class OpenTurn {
     const attempt = this.#attempts.findLast(({ unanswered }) => unanswered.delete(record.payload.tool_call_id));
     attempt?.said.push(record);
     return attempt !== undefined;
+  }
+
+  /** What stays owed when the provider refuses the turn for its size: all but the outputs, which a summary takes in. */
+  refused(timestamp: string): OmniMessage[] {
+    const asked = this.input.filter((message) => !isPayload(message, "tool_call_output"));
+    return [...asked, ...retriedTurn(this.#attempts, timestamp)];
   }
 
   /** What the next request must carry if it ends here. */

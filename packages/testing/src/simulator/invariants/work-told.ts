@@ -26,8 +26,6 @@ class WorkWatcher {
   #mode = "summarize";
   /** Told with the newest request for a summary. */
   #absorbed = new Set<string>();
-  /** The newest request of a turn did not fit: of its earlier attempts nothing is kept by the compaction that follows. */
-  #isRefused = false;
 
   see(seen: Observation): string | undefined {
     switch (seen.at) {
@@ -39,16 +37,10 @@ class WorkWatcher {
         return undefined;
       case "request": {
         const told = [...seen.history, ...seen.input];
-        if (seen.purpose === "turn") {
-          this.#isRefused = false;
-          return this.#untold(told);
-        }
+        if (seen.purpose === "turn") return this.#untold(told);
         this.#absorbed = new Set([...this.#done.keys()].filter((id) => mentions(told, id)));
         return undefined;
       }
-      case "answered":
-        if (seen.outcome !== "threw" && seen.outcome.contextOverflow === true) this.#isRefused = true;
-        return undefined;
       case "ended":
         return seen.end.records === undefined ? undefined : this.#untold(known(seen.end.state));
       default:
@@ -62,7 +54,7 @@ class WorkWatcher {
     if (payload.type === "tool_call") this.#done.delete(payload.tool_call_id);
     else if (isPayload(record, "tool_call_output")) this.#done.set(record.payload.tool_call_id, record);
     else if (payload.type === "compaction_end" && payload.status === "completed") {
-      if (this.#mode === "discard" || this.#isRefused) this.#done.clear();
+      if (this.#mode === "discard") this.#done.clear();
       for (const id of this.#absorbed) this.#done.delete(id);
     }
   }

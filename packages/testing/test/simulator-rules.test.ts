@@ -13,12 +13,14 @@ import {
   toolCall,
   toolCallOutput,
   userText,
+  withOrigin,
 } from "@coxswain/core";
 import type { Observation } from "@coxswain/testing";
 import { describe, expect, it } from "vitest";
 import { watchAll } from "../src/simulator/invariants/index.ts";
 
 const call = toolCall({ name: "a", arguments: "{}", toolCallId: "c1" });
+const second = toolCall({ name: "a", arguments: "{}", toolCallId: "c2" });
 const output = toolCallOutput({ toolCallId: "c1", output: "A" });
 const beginning: Observation[] = [{ at: "process", number: 1, compactionMode: "summarize", resumed: undefined }];
 const runs: Observation = { at: "run", kind: "run", input: [userText("«u1»")] };
@@ -86,6 +88,32 @@ describe("what is wrong is seen", () => {
     ],
     ["one decision", [runs, told(requestBegin()), told(call), { at: "asked", call }, { at: "asked", call }]],
     ["one decision", [runs, told(requestBegin()), told(call), told(approvalDecision("allow", "c1"))]],
+    [
+      "one decision",
+      [runs, told(requestBegin()), told(call), told(second), { at: "asked", call }, { at: "asked", call: second }],
+    ],
+    [
+      "one decision",
+      [
+        runs,
+        told(requestBegin()),
+        told(call),
+        { at: "vetoed", toolCallId: "c1" },
+        told(approvalDecision("deny", "c1")),
+      ],
+    ],
+    [
+      "work told",
+      [
+        runs,
+        told(requestBegin()),
+        told(call),
+        told(output),
+        told(requestEnd("completed")),
+        told(requestBegin()),
+        request([]),
+      ],
+    ],
     ["at most once", [runs, { at: "said", message: call }, ...starts(2)]],
     ["at most once", [runs, { at: "said", message: call }, { at: "interrupted", how: "signal" }, ...starts(1)]],
     ["at most once", [runs, told(requestBegin()), told(call), told(output), told(output)]],
@@ -98,6 +126,7 @@ describe("what is wrong is seen", () => {
       [runs, shown(partialText("start")), shown(partialText("stop")), told(assistantText("what no delta said"))],
     ],
     ["one order", [runs, shown(requestBegin())]],
+    ["one order", [runs, shown(withOrigin(requestBegin(), "child"))]],
     ["one order", [runs, written(requestBegin()), written(requestEnd("completed")), shown(requestEnd("completed"))]],
     ["brackets", [runs, told(requestBegin()), told(requestBegin())]],
     ["brackets", [runs, told(requestBegin()), told(abortEvent())]],

@@ -47,6 +47,23 @@ describe("calls", () => {
     expect(undisciplined(messages)).toEqual([]);
   });
 
+  it("come after the words before them, although those are told to end later", async () => {
+    const words: LanguageModelV3StreamPart[] = [{ type: "reasoning-delta", id: "r", delta: "hm" }, text("so")];
+    const ends: LanguageModelV3StreamPart[] = [
+      { type: "text-end", id: "0" },
+      { type: "reasoning-end", id: "r" },
+    ];
+    const { llm } = context([{ parts: [...words, ...parts("a"), ...ends, finish("tool-calls")] }]);
+    const { messages, outcome } = await generate(llm);
+    expect(outcome.status).toBe("completed");
+    expect(
+      complete(messages)
+        .map(({ type }) => type)
+        .toSorted(),
+    ).toEqual(["text", "thinking", "tool_call"]);
+    expect(complete(messages).at(-1)?.type).toBe("tool_call");
+  });
+
   it("without an id get one", async () => {
     const { messages } = await generate(context([{ parts: [...parts(""), ...parts(""), finish("tool-calls")] }]).llm);
     expect(calls(messages).map((call) => call.id)).toEqual(["call_1", "call_2"]);

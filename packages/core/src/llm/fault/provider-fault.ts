@@ -74,8 +74,8 @@ function readFault(error: unknown): Fault {
   if (name === "AI_LoadAPIKeyError") return { kind: "told", status: "auth", message };
   const status = error["statusCode"];
   // A package that looks at the first event itself, and finds one that it does not know.
-  const isOwnFinding = String(error["responseBody"] ?? "").includes('"AI_TypeValidationError"');
-  if (isOwnFinding) return { kind: "unreadable", detail: message };
+  if (nonEmptyString(error["responseBody"])?.includes('"AI_TypeValidationError"') === true)
+    return { kind: "unreadable", detail: message };
   if (typeof status === "number" && status >= 400) {
     return { kind: "http", status, headers: headersOf(error["responseHeaders"]), body: bodyOf(error, message) };
   }

@@ -14,5 +14,7 @@ export default defineConfig({
   test: {
     include: ["packages/*/test/**/*.test.ts"],
     testTimeout: 20_000,
+    // Every core: the default leaves one of them idle, which on two is half of the machine.
+    maxWorkers: "100%",
   },
 });

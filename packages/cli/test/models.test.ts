@@ -135,7 +135,17 @@ test("without a model the list is empty and says how to add one", async () => {
 
 test("a model is added, private, as the first default, and the next command is named", async () => {
   await using place = await createPlace();
-  const args = ["own", "m", "--protocol", "openai-chat", "--base-url", "http://127.0.0.1:1/v1", "--context-window", "9", "--no-vision"]; // biome-ignore format: one line
+  const args = [
+    "own",
+    "m",
+    "--protocol",
+    "openai-chat",
+    "--base-url",
+    "http://127.0.0.1:1/v1",
+    "--context-window",
+    "9",
+    "--no-vision",
+  ];
   const result = await cox(["models", "add", ...args], { place });
   expect(result).toMatchObject({ code: 0, stderr: "" });
   expect(result.stdout).toBe(

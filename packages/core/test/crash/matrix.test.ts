@@ -18,6 +18,8 @@ import { insideWrite, type Scenario, scenarios, textsOf } from "./scenarios.ts";
 /** As many processes live at a time. */
 const processes = 2;
 const timeoutMs = 300_000;
+/** `npm test` dies at every fifth moment, `npm run test:crash` at each. */
+const step = Number(process.env["CRASH_STEP"] ?? 5);
 
 let program: Awaited<ReturnType<typeof bundleProgram>>;
 
@@ -36,7 +38,8 @@ describe("a process that is killed at any moment while it", () => {
       let last = Number.POSITIVE_INFINITY;
       const work = async (): Promise<void> => {
         while (next <= last) {
-          const moment = next++;
+          const moment = next;
+          next += step;
           const isOver = await dieAndGoOn(scenario, base, moment);
           if (isOver) last = Math.min(last, moment - 1);
         }

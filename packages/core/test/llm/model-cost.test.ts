@@ -87,7 +87,16 @@ describe("what a request costs", () => {
   });
 
   it("rises for the whole request once it sends more than a tier begins at", () => {
-    const prices: ModelPrices = { input: { base: 1, tiers: [{ start: 100, price: 2 }, { start: 200, price: 4 }] }, output: 0 }; // biome-ignore format: one line
+    const prices: ModelPrices = {
+      input: {
+        base: 1,
+        tiers: [
+          { start: 100, price: 2 },
+          { start: 200, price: 4 },
+        ],
+      },
+      output: 0,
+    };
     const perToken = [100, 101, 200, 201].map(
       (sent) => ((modelCost(record(sent - 50, 50, 0, 9), prices) ?? 0) / sent) * 1e6,
     );

@@ -39,16 +39,6 @@ test("a Session replays to the same, by its id and by its file", async () => {
   }
 });
 
-test("the demo replays to the same", async () => {
-  await using place = await createPlace();
-  const { stdout } = await cox(["demo"], { place });
-  const path = /^ {2}TRACE=(.*)$/m.exec(stdout)?.[1] ?? "";
-  expect(await cox(["trace", "replay", path], { place })).toMatchObject({
-    code: 0,
-    stdout: "6 requests, 43 records: the same\n",
-  });
-});
-
 test("a changed record is the first difference, and a damaged Trace is said to be none to play", async () => {
   await using place = await createPlace();
   const { path } = await written(place);

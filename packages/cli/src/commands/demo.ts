@@ -1,25 +1,25 @@
-/** `cox demo`: a Task on the offline model, on the same path as every other one, and proof of it. */
-import { readFile } from "node:fs/promises";
-import { fileURLToPath } from "node:url";
-import { type OmniMessage, parseOmniMessage, sessionMeta, userText } from "@coxswain/protocol";
+/** `cox demo`: Tasks on the offline model, on the same path as every other one, what can happen to them, and proof of it. */
 import type { ApproveFn, Session } from "@coxswain/core";
 import { type ApprovalMode, approvalMode, type ToolPermissions } from "../approval.ts";
 import { askAtTerminal } from "../ask-at-terminal.ts";
+import { Arrivals } from "../demo/arrivals.ts";
+import { contradictions } from "../demo/proof.ts";
+import { type Scene, scenes } from "../demo/scenes.ts";
+import { openDemoSession } from "../demo/session.ts";
+import { Stage } from "../demo/stage.ts";
 import { summaryLines } from "../demo/summary.ts";
-import { differences, tally } from "../demo/tally.ts";
+import { tally } from "../demo/tally.ts";
+import { readDemoTrace } from "../demo/trace-files.ts";
 import { createDemoPlace } from "../demo/workspace.ts";
 import { exitCodes } from "../exit-code.ts";
-import { openSession, traceFileOf } from "../open-session.ts";
-import { TextView } from "../output/text-view.ts";
-import { runTask } from "../run-task.ts";
+import { pathsOf } from "../open-session.ts";
+import type { Screen } from "../output/screen.ts";
+import { stripControls } from "../terminal-text.ts";
 import { openTerminal, type Terminal } from "../terminal.ts";
 
 export interface DemoFlags {
   approve?: "ask" | "allow" | "deny" | undefined;
 }
-
-const scenario = fileURLToPath(new URL("../../demo/first-steps.yaml", import.meta.url));
-const prompt = "Gather the open points of these notes into one file.";
 
 /** @returns The exit code. */
 export function demo(flags: DemoFlags): Promise<number> {
@@ -35,39 +35,63 @@ async function runDemo(terminal: Terminal, flags: DemoFlags): Promise<number> {
     flags.approve === undefined && !terminal.canAsk ? undefined : approvalMode(flags.approve, terminal.canAsk);
   const place = await createDemoPlace();
   await screen.line(screen.style.dim(`[demo] no key, no network; working in ${place.workspace}`));
-  await screen.line(`[prompt] ${prompt}`);
   const startedAtMs = performance.now();
-  const session = await openSession({ home: place.home, workspace: place.workspace, scenario });
+  const arrivals = new Arrivals();
+  const session = await openDemoSession(place, async (prompt) => showSent(screen, arrivals.add(prompt)));
   lifetime.beforeEnd(() => session.dispose());
-  const input = [userText(prompt)];
-  const seen: OmniMessage[] = [sessionMeta(session.meta), ...input];
-  const outcome = await runTask({
-    session,
-    input,
-    view: new TextView(screen),
-    screen,
-    signal,
-    decider: (permissions) => decideInDemo({ terminal, session, mode, permissions }),
-    onMessage: (message) => seen.push(message),
-  });
+  const decider = (permissions: ToolPermissions): ApproveFn => decideInDemo({ terminal, session, mode, permissions });
+  const stage = new Stage({ session, screen, signal, decider });
+  for (const [index, scene] of scenes.entries()) {
+    await play(scene, index + 1, stage, screen);
+    if (stage.isOver) break;
+  }
   const durationMs = performance.now() - startedAtMs;
   // Only what is on disk once the Session has ended counts.
   await session.dispose();
-  const traceFile = await traceFileOf({ home: place.home }, session.id);
-  if (signal.aborted) {
-    if (!screen.answerIsGone) await screen.line(`[demo] stopped; everything is below ${place.root}`);
-    return outcome.exitCode;
+  if (stage.isOver) {
+    if (signal.aborted && !screen.answerIsGone) {
+      await screen.line(`[demo] stopped; everything is below ${place.root}`);
+    }
+    return stage.exitCode === exitCodes.done ? exitCodes.interrupted : stage.exitCode;
   }
-  const counts = tally(seen);
-  const wrong = differences(counts, tally(await readTrace(traceFile)));
-  const programPath = process.argv[1];
-  const lines = summaryLines({ tally: counts, traceFile, sessionId: session.id, place, durationMs, programPath });
+  const { tracesDir } = pathsOf({ home: place.home });
+  const trace = await readDemoTrace(tracesDir, session.id);
+  const { steersAccepted } = stage;
+  const witnesses = { seen: tally(stage.seen), recorded: tally(trace.messages), arrivals, steersAccepted };
+  const wrong = contradictions(witnesses);
   if (wrong.length > 0) {
-    await screen.line(screen.style.red(`cox: ${traceFile} does not say what was seen (${wrong.join("; ")})`));
+    await screen.line(screen.style.red(`cox: ${tracesDir} does not say what was seen (${wrong.join("; ")})`));
     return exitCodes.failed;
   }
+  const lines = summaryLines({
+    witnesses,
+    traceFiles: trace.files,
+    traceLines: trace.messages.length,
+    tracesDir,
+    sessionId: session.id,
+    place,
+    durationMs,
+    programPath: process.argv[1],
+  });
   for (const line of lines) await screen.answer(`${line}\n`);
-  return outcome.exitCode;
+  return exitCodes.done;
+}
+
+async function play(scene: Scene, position: number, stage: Stage, screen: Screen): Promise<void> {
+  const { bold, dim } = screen.style;
+  await screen.line(`\n${bold(`== ${position} of ${scenes.length}: ${scene.title} ==`)}`);
+  await screen.line(dim(scene.before));
+  await scene.play(stage);
+  if (!stage.isOver) await screen.line(`[nothing lost] ${scene.after}`);
+}
+
+/** What Coxswain itself tells the model, which no view shows. */
+async function showSent(screen: Screen, texts: readonly string[]): Promise<void> {
+  for (const text of texts) {
+    const [first = "", ...others] = stripControls(text).trim().split("\n");
+    await screen.line(`${screen.style.bold("[sent]")} ${first}`);
+    for (const line of others) await screen.line(screen.style.dim(`    ${line}`));
+  }
 }
 
 /** What only reads is allowed without a question. */
@@ -98,9 +122,4 @@ function decideInDemo(options: {
     );
     return decision;
   };
-}
-
-async function readTrace(path: string): Promise<OmniMessage[]> {
-  const lines = (await readFile(path, "utf8")).split("\n").filter((line) => line !== "");
-  return lines.map((line) => parseOmniMessage(JSON.parse(line)));
 }

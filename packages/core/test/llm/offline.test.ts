@@ -1,4 +1,4 @@
-import { toolCallOutput, userText } from "@coxswain/core";
+import { contextSummaryText, extractSummary, toolCallOutput, userText } from "@coxswain/core";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -73,6 +73,22 @@ describe("the offline model", () => {
     const { messages } = await generate(llm, { purpose: "summary" });
     expect(texts(messages)[0]).toMatch(/^\[summary\][\s\S]+\[\/summary\]$/);
     expect(texts((await generate(llm)).messages)[0]).toContain("one");
+  });
+
+  it("goes on after its summary where it was, also in another process", async () => {
+    const scenario = { steps: [{ text: "one" }, { text: "two" }, { text: "three" }, { text: "four" }] };
+    const { llm } = context(scenario);
+    await generate(llm);
+    await generate(llm);
+    const reply = texts((await generate(llm, { purpose: "summary" })).messages)[0] ?? "";
+    const summary = userText(contextSummaryText(extractSummary(reply) ?? ""));
+    const later = context(scenario).llm;
+    expect(texts((await generate(later, { newMessages: [summary, userText("go")] })).messages)).toEqual(["three"]);
+    const [again = ""] = texts((await generate(later, { purpose: "summary" })).messages);
+    expect(again).toContain("steps 1 to 3 ");
+    const muchLater = context(scenario).llm;
+    await generate(muchLater, { newMessages: [summary], purpose: "summary" });
+    expect(texts((await generate(muchLater, { newMessages: [summary] })).messages)).toEqual(["three"]);
   });
 
   it("has a scenario of its own that lists the files", () => {

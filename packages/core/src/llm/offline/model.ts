@@ -4,9 +4,11 @@ import type {
   LanguageModelV3,
   LanguageModelV3CallOptions,
   LanguageModelV3FinishReason,
+  LanguageModelV3Prompt,
   LanguageModelV3StreamPart,
   LanguageModelV3Usage,
 } from "@ai-sdk/provider";
+import { readContextSummary } from "@coxswain/protocol";
 import type { Clock } from "../../engine/ports.ts";
 import { ProviderFault } from "../fault/provider-fault.ts";
 import { BatchedPartStream, type PartBatch, type PartBatches } from "../part-batches.ts";
@@ -20,16 +22,19 @@ export interface OfflineModelOptions {
 
 const introduction = "[This is Coxswain's built-in offline model: it follows a scenario, it does not think.]";
 const closing = "The scenario is over: the offline model has nothing more to say.";
-const summary =
-  "[summary]\nSummary by the offline model: the conversation so far followed its scenario. Go on with the next step.\n[/summary]";
+const summaryWords = /steps 1 to (\d{1,6}) of its scenario/;
+
+function summaryAfter(steps: number): string {
+  const done = steps === 0 ? "its scenario has not begun" : `steps 1 to ${steps} of its scenario are behind us`;
+  return `[summary]\nSummary by the offline model: ${done}. Go on with the next step.\n[/summary]`;
+}
 
 /** Steps are counted for each model made here: one a request, a failed one too. A summary takes none. */
 export function createOfflineModel({ scenario, clock }: OfflineModelOptions): LanguageModelV3 {
   let position = 0;
   const nextStep = (options: LanguageModelV3CallOptions): ScenarioStep => {
-    if (options.toolChoice?.type === "none") return { text: summary };
-    // A resumed conversation has some steps behind it.
-    if (position === 0) position = options.prompt.filter(({ role }) => role === "assistant").length;
+    if (position === 0) position = stepsBehind(options.prompt);
+    if (options.toolChoice?.type === "none") return { text: summaryAfter(position) };
     const step = scenario.steps[position] ?? { text: closing };
     const isFirst = position === 0;
     position += 1;
@@ -46,6 +51,15 @@ export function createOfflineModel({ scenario, clock }: OfflineModelOptions): La
     supportedUrls: {},
     doStream: async (options) => ({ stream: stream(options) }),
   });
+}
+
+/** A resumed conversation has some: those that its summary tells of, and one for each answer since. */
+function stepsBehind(prompt: LanguageModelV3Prompt): number {
+  const answers = prompt.filter(({ role }) => role === "assistant").length;
+  const texts = prompt.flatMap(({ role, content }) => (role === "user" ? content : []));
+  const summary = texts.findLast((part) => part.type === "text" && readContextSummary(part.text) !== undefined);
+  const [, told = "0"] = (summary?.type === "text" && summaryWords.exec(summary.text)) || [];
+  return answers + Number(told);
 }
 
 /** Gives one word a turn of the event loop, so that it streams as a real model does. */

@@ -55,7 +55,7 @@ export type {
 } from "./event.ts";
 export { approvalDecisions, compactionModes } from "./event.ts";
 export type { MarkerTag } from "./marker/grammar.ts";
-export { escapeMarkers, markerTags, unescapeMarkers } from "./marker/grammar.ts";
+export { escapeBareMarkers, escapeMarkers, markerTags, unescapeMarkers } from "./marker/grammar.ts";
 export { readSteering, steeringText } from "./marker/steering.ts";
 export { contextSummaryText, extractSummary, readContextSummary } from "./marker/summary.ts";
 export type { TurnEntry, TurnTag } from "./marker/turn.ts";

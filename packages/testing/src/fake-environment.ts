@@ -1,5 +1,6 @@
 /** Tools that are functions, framed as an Environment frames them. */
 import {
+  type BackgroundReport,
   type Builders,
   createBuilders,
   type EnvironmentInterface,
@@ -25,6 +26,8 @@ export interface FakeEnvironment extends EnvironmentInterface {
   /** The calls that were run, in order of their start. */
   readonly executed: OmniMessage<ToolCallPayload>[];
   readonly isDisposed: boolean;
+  /** Background work ends. */
+  report(report: BackgroundReport): void;
 }
 
 export function fakeEnvironment(
@@ -39,9 +42,17 @@ export function fakeEnvironment(
     Object.entries(tools).map(([name, tool]) => [name, typeof tool === "function" ? { run: tool } : tool]),
   );
   const executed: OmniMessage<ToolCallPayload>[] = [];
+  const listeners = new Set<(report: BackgroundReport) => void>();
   let isDisposed = false;
   return {
     executed,
+    report(report) {
+      for (const listener of listeners) listener(report);
+    },
+    onReport(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
     get isDisposed() {
       return isDisposed;
     },

@@ -11,6 +11,7 @@ import { Interrupted, Interruption } from "./interruption.ts";
 import { Ledger } from "./ledger.ts";
 import { Outbox } from "./outbox.ts";
 import type {
+  BackgroundReport,
   Clock,
   CompactionSettings,
   EngineState,
@@ -20,6 +21,7 @@ import type {
   TraceSink,
 } from "./ports.ts";
 import { Recorder } from "./recorder.ts";
+import { Reports } from "./reports.ts";
 import type { EngineLimits, EngineParts, Run } from "./run.ts";
 import { runTask } from "./task.ts";
 import { systemClock } from "../shared/system-clock.ts";
@@ -45,6 +47,8 @@ export type EngineActivity = "idle" | "running" | "compacting";
 
 export class ContextEngine {
   readonly #parts: EngineParts;
+  readonly #stopReports: (() => void) | undefined;
+  #tellHost: ((report: BackgroundReport) => void) | undefined;
   #run: Run | undefined;
   #isClosed = false;
 
@@ -62,6 +66,7 @@ export class ContextEngine {
       ledger,
       recorder: new Recorder({ sink: options.trace, ledger, build, clock }),
       inbox: new Inbox(),
+      reports: new Reports(),
       wait: new ReconnectWait(),
       limits: {
         maxTurns: options.maxTurns ?? engineDefaults.maxTurns,
@@ -75,6 +80,10 @@ export class ContextEngine {
       tools: undefined,
       hasToldCompactionIsOff: false,
     };
+    this.#stopReports = options.environment.onReport?.((report) => {
+      this.#parts.reports.add(report);
+      this.#tellReports();
+    });
   }
 
   get activity(): EngineActivity {
@@ -90,7 +99,8 @@ export class ContextEngine {
   /**
    * Drives one Task to its end. Nothing happens before the first `next()`.
    *
-   * @param newMessages User-side messages. May be empty when something is owed, such as after an interrupt.
+   * @param newMessages User-side messages. May be empty when something is owed, such as after an interrupt, or when
+   * background work has reported.
    * @throws SessionBusyError at the call while a Task or a compaction runs, else at the first `next()` if one does then.
    * @throws UsageError at the first `next()`: nothing to send, or messages that a user side cannot send.
    */
@@ -135,9 +145,24 @@ export class ContextEngine {
     return this.#parts.wait.skip();
   }
 
+  /**
+   * Background work that ends while nothing runs, or too late for a run's last request. The model is told with the next
+   * input; `run([])` makes one of it.
+   */
+  onReport(tellHost: (report: BackgroundReport) => void): void {
+    this.#tellHost = tellHost;
+    this.#tellReports();
+  }
+
+  #tellReports(): void {
+    if (this.#run !== undefined || this.#tellHost === undefined) return;
+    for (const report of this.#parts.reports.untold()) this.#tellHost(report);
+  }
+
   /** Interrupts what runs, and waits for its end. Nothing begins any more. */
   async close(): Promise<void> {
     this.#isClosed = true;
+    this.#stopReports?.();
     await this.#run?.outbox.return();
   }
 
@@ -186,6 +211,7 @@ export class ContextEngine {
       inbox.close();
       run.interruption.dispose();
       this.#run = undefined;
+      this.#tellReports();
     }
   }
 
@@ -204,8 +230,9 @@ export class ContextEngine {
         `run takes texts, images and files of the user side, not a ${isSessionMeta(wrong) ? "session_meta" : wrong.payload.type}; build them with userText or userImage`,
       );
     }
-    const { ledger } = this.#parts;
-    if (newMessages.length === 0 && !ledger.owesInput && ledger.pendingSummary === undefined) {
+    const { ledger, reports } = this.#parts;
+    const hasOwn = ledger.owesInput || ledger.pendingSummary !== undefined || !reports.isEmpty;
+    if (newMessages.length === 0 && !hasOwn) {
       throw new UsageError('run has nothing to send: give at least one message, such as userText("…")');
     }
   }

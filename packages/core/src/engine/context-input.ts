@@ -1,5 +1,5 @@
 /** Everything that is written in front of a request: the new context's opening, the input, the tools. */
-import { isSessionMeta, type OmniMessage, type SessionMetaPayload } from "@coxswain/protocol";
+import { escapeBareMarkers, isSessionMeta, type OmniMessage, type SessionMetaPayload } from "@coxswain/protocol";
 import { record, type Run } from "./run.ts";
 
 /**
@@ -11,8 +11,13 @@ import { record, type Run } from "./run.ts";
 export async function writeInput(run: Run, newMessages: readonly OmniMessage[]): Promise<void> {
   const { recorder } = run.parts;
   const wasRotated = run.parts.ledger.fromCompaction;
+  // What has ended before the person spoke comes first.
   if (wasRotated) await openContext(run, newMessages);
-  else await Promise.all(newMessages.map((message) => recorder.record(message, { isShown: false })));
+  else {
+    const reported = recordReports(run);
+    await Promise.all(newMessages.map((message) => recorder.record(message, { isShown: false })));
+    await reported;
+  }
   run.interruption.check();
   if (!wasRotated) await readyTools(run);
 }
@@ -33,10 +38,30 @@ export async function openContext(run: Run, newMessages: readonly OmniMessage[] 
   const meta = ledger.meta !== null && isSessionMeta(ledger.meta) ? ledger.meta.payload : unnamed;
   await recorder.record(build.sessionMeta(meta));
   await listTools(run);
-  const opening = [...(summary === undefined ? [] : [summary]), ...owed, ...newMessages];
+  const opening = [...(summary === undefined ? [] : [summary]), ...owed];
   // Together: the first text makes it the newest context, and whatever a death left unwritten would be lost.
-  await Promise.all(opening.map((message) => recorder.record(message, { isShown: false })));
+  const opened = opening.map((message) => recorder.record(message, { isShown: false }));
+  const reported = recordReports(run);
+  await Promise.all([...opened, reported, ...newMessages.map((message) => recorder.record(message, { isShown: false }))]);
   run.interruption.check();
+}
+
+/**
+ * What background work has reported becomes input: the text for the model, then a line for whoever reads. A context that
+ * has ended takes none.
+ */
+export async function recordReports({ parts }: Run): Promise<void> {
+  const { reports, recorder, build, ledger } = parts;
+  if (ledger.fromCompaction) return;
+  // What a command printed must pass for nobody's words.
+  await Promise.all(
+    reports
+      .drain()
+      .flatMap(({ text, summary }) => [
+        recorder.record(build.userText(escapeBareMarkers(text), { sender: "harness" }), { isShown: false }),
+        recorder.record(build.notice("info", "background_ended", summary)),
+      ]),
+  );
 }
 
 /** Of an engine that was never told what Session it is of. */

@@ -79,6 +79,14 @@ export interface ExecuteToolRequest {
   approve?: ApproveFn | undefined;
 }
 
+/** Work that outlived its call has ended. */
+export interface BackgroundReport {
+  /** For the model: what ended, how, and what it said since it was last asked. */
+  text: string;
+  /** For a person, in one line. */
+  summary: string;
+}
+
 /** Where tools run. */
 export interface EnvironmentInterface {
   /** Connects what needs connecting; before `listTools`, at the first run or compact of a process. */
@@ -93,6 +101,13 @@ export interface EnvironmentInterface {
   forbids?(toolCall: OmniMessage<ToolCallPayload>): string | undefined;
   preview?(toolCall: OmniMessage<ToolCallPayload>): Promise<Preview | undefined>;
   toolPermission(name: string): ToolPermission | undefined;
+  /**
+   * Tells each report once, in the order in which things end, also while no call runs. Work whose end a call has told
+   * already is not reported.
+   *
+   * @returns Stops it.
+   */
+  onReport?(listener: (report: BackgroundReport) => void): () => void;
   dispose?(): void | Promise<void>;
 }
 

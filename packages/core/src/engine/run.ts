@@ -14,6 +14,7 @@ import type { Ledger } from "./ledger.ts";
 import type { Outbox } from "./outbox.ts";
 import type { ApproveFn, Clock, CompactionSettings, EnvironmentInterface, LLMInterface } from "./ports.ts";
 import type { Recorder } from "./recorder.ts";
+import type { Reports } from "./reports.ts";
 import type { ReconnectWait } from "./wait.ts";
 
 export interface EngineLimits {
@@ -41,6 +42,7 @@ export interface EngineParts {
   readonly ledger: Ledger;
   readonly recorder: Recorder;
   readonly inbox: Inbox;
+  readonly reports: Reports;
   readonly wait: ReconnectWait;
   readonly limits: EngineLimits;
   /** Absent: contexts are never compacted. */

@@ -1,7 +1,7 @@
 /** The turn loop: from an input to a final answer, or to whatever ended it before. */
 import { type OmniMessage, steeringText } from "@coxswain/protocol";
 import { compact, isCompactionDue } from "./compaction.ts";
-import { openContext, writeInput } from "./context-input.ts";
+import { openContext, recordReports, writeInput } from "./context-input.ts";
 import { makeRoom } from "./overflow.ts";
 import { runAttempt } from "./request.ts";
 import { countTry, noTries } from "./retry.ts";
@@ -87,12 +87,13 @@ async function runTurn(run: Run): Promise<TurnFailure | undefined> {
   }
 }
 
-/** Waits until the reader has reacted to everything he was shown, then writes what was said meanwhile. */
+/** Waits until the reader has reacted to everything he was shown, then writes what has ended and was said meanwhile. */
 async function deliverSteering(run: Run): Promise<void> {
   await run.interruption.until(run.outbox.drained());
   const { inbox, recorder, build } = run.parts;
   // Together: an interrupt in the middle must not lose the rest.
-  await Promise.all(inbox.drain().map((text) => recorder.record(build.userText(steeringText(text)))));
+  const reported = recordReports(run);
+  await Promise.all([reported, ...inbox.drain().map((text) => recorder.record(build.userText(steeringText(text))))]);
   run.interruption.check();
 }
 

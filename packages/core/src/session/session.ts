@@ -30,6 +30,9 @@ export class Session {
   constructor(parts: SessionParts) {
     this.#parts = parts;
     this.#waitingNotices = [...parts.notices];
+    parts.engine.onReport(({ summary }) =>
+      this.#tell({ type: "notice", level: "info", code: "background_ended", message: summary }),
+    );
   }
 
   get id(): string {

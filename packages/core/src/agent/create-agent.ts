@@ -8,6 +8,7 @@ import type {
   SessionSummary,
   TraceStore,
 } from "../engine/ports.ts";
+import type { CommandSandbox } from "../environment/command/command-sandbox.ts";
 import { endOrphanedCommands } from "../environment/command/orphaned-commands.ts";
 import type { Tool } from "../environment/tool.ts";
 import { coxswainHome, projectPaths } from "../config/home.ts";
@@ -25,6 +26,8 @@ export interface EnvironmentContext {
   /** Absolute path; may not exist yet. */
   scratchpadDir: string;
   tools: Tool[];
+  /** What the Project wants around every command; whoever runs commands has to use it. */
+  sandbox: CommandSandbox | undefined;
 }
 
 export interface AgentOptions {

@@ -13,6 +13,7 @@ import {
   loadConfiguration,
   notice,
   openModel,
+  sandboxOf,
   type SessionSetting,
   traceStoreOf,
   warningNotices,
@@ -50,6 +51,7 @@ export async function forkSession(setting: SessionSetting, sessionId: string, op
   const now = (): number => systemClock.now();
   const build = createBuilders(now);
   const newId = newSessionId(now());
+  const sandbox = await sandboxOf(setting, config, { sessionId: newId, workspace });
   const meta = build.sessionMeta({ ...oldMeta.payload, session_id: newId });
   const place = `turn ${point.turn} of context ${point.context}`;
   const origin = build.notice("info", "forked", `forked from ${sessionId} after ${place}`);
@@ -66,7 +68,16 @@ export async function forkSession(setting: SessionSetting, sessionId: string, op
     if (unreadable.length > 0) {
       notices.push(notice("trace_damaged", `unreadable lines of ${sessionId} were left out of the fork`));
     }
-    const pieces = { sessionId: newId, model, meta, store, trace, state: { ...state, sessionTokens }, notices };
+    const pieces = {
+      sessionId: newId,
+      model,
+      meta,
+      sandbox,
+      store,
+      trace,
+      state: { ...state, sessionTokens },
+      notices,
+    };
     return compose(setting, config, pieces);
   } catch (error) {
     await trace.close();

@@ -17,6 +17,7 @@ import type { CompactionSettings, EngineState, EnvironmentInterface, TraceSink, 
 import { missingRecords, replayTrace } from "../engine/replay.ts";
 import { builtInTools } from "../environment/built-in-tools.ts";
 import { LocalEnvironment } from "../environment/local-environment.ts";
+import type { OpenedSandbox } from "../environment/sandbox/open-sandbox.ts";
 import type { Tool } from "../environment/tool.ts";
 import { knownProviders } from "../llm/provider/known-providers.ts";
 import { Session } from "../session/session.ts";
@@ -26,7 +27,8 @@ import { newSessionId } from "../trace/session-id.ts";
 import { TraceError } from "../trace/trace-error.ts";
 import type { AgentOptions, CreateSessionOptions } from "./create-agent.ts";
 import { type ModelSource, modelSource } from "./model-source.ts";
-import { unwrittenInput } from "./unwritten-input.ts";
+import { openSessionSandbox } from "./session-sandbox.ts";
+import { readUnwrittenInput } from "./unwritten-input.ts";
 import { checkWorkspace, openWorkspace } from "./workspace.ts";
 
 /** An agent's own, over all its Sessions. */
@@ -55,6 +57,7 @@ export async function createSession(setting: SessionSetting, options: CreateSess
   const model = await openModel(setting, config, options.provider, options.modelId);
   const workspace = await openWorkspace(options.workspaceDir, setting.paths);
   const sessionId = newSessionId(systemClock.now());
+  const sandbox = await sandboxOf(setting, config, { sessionId, workspace });
   const prompt = await systemPrompt(setting, config, { sessionId, workspace, modelId: model.modelId });
   const build = createBuilders(() => systemClock.now());
   const meta = build.sessionMeta({
@@ -70,7 +73,7 @@ export async function createSession(setting: SessionSetting, options: CreateSess
   const trace = await store?.open(sessionId);
   await trace?.write(meta);
   const notices = warningNotices([...config.project.warnings, ...model.warnings, ...prompt.warnings]);
-  return compose(setting, config, { sessionId, model, meta, store, trace, state: undefined, notices });
+  return compose(setting, config, { sessionId, model, meta, sandbox, store, trace, state: undefined, notices });
 }
 
 /** @throws ConfigError, TraceLockedError, TraceError */
@@ -88,7 +91,8 @@ export async function resumeSession(setting: SessionSetting, sessionId: string):
     const { workspace, provider, model_id: modelId } = meta.payload;
     await checkWorkspace(workspace, "bring it back to go on with this session, or begin a new one");
     const model = await openModel(setting, config, provider, modelId);
-    const unwritten = await unwrittenInput(store, sessionId, messages);
+    const sandbox = await sandboxOf(setting, config, { sessionId, workspace });
+    const unwritten = await readUnwrittenInput(store, sessionId, messages);
     const missing = [...unwritten, ...missingRecords(messages, () => systemClock.now())];
     for (const record of missing) await trace.write(record);
     const state = replayTrace([...messages, ...missing]);
@@ -98,7 +102,7 @@ export async function resumeSession(setting: SessionSetting, sessionId: string):
       notices.push(notice("trace_damaged", `unreadable lines of this Session's Trace: ${skippedLines.join(", ")}`));
     }
     const counted = usageBefore === undefined ? state : { ...state, sessionTokens: usageBefore };
-    return compose(setting, config, { sessionId, model, meta, store, trace, state: counted, notices });
+    return compose(setting, config, { sessionId, model, meta, sandbox, store, trace, state: counted, notices });
   } catch (error) {
     await trace.close();
     throw error;
@@ -162,10 +166,21 @@ async function systemPrompt(
   return { text, warnings: instructions.warnings };
 }
 
+/** Before anything is written: a Session that cannot be opened leaves no Trace. */
+export function sandboxOf(
+  { paths, home }: SessionSetting,
+  { project }: Configuration,
+  about: { sessionId: string; workspace: string },
+): Promise<OpenedSandbox | undefined> {
+  const scratchpadDir = paths.scratchpadDir(about.sessionId);
+  return openSessionSandbox(project, { workspaceDir: about.workspace, scratchpadDir, home });
+}
+
 export interface Pieces {
   sessionId: string;
   model: ModelSource;
   meta: OmniMessage<SessionMetaPayload>;
+  sandbox: OpenedSandbox | undefined;
   store: TraceStore | undefined;
   trace: OpenTrace | undefined;
   state: EngineState | undefined;
@@ -173,11 +188,13 @@ export interface Pieces {
 }
 
 export function compose(setting: SessionSetting, config: Configuration, pieces: Pieces): Session {
-  const { sessionId, model, meta, store, trace, state, notices } = pieces;
+  const { sessionId, model, meta, sandbox, store, trace, state } = pieces;
+  const notices = [...pieces.notices, ...(sandbox?.warnings ?? []).map((warning) => notice("sandbox", warning))];
   const prompt = meta.payload.system_prompt;
   const environment = openEnvironment(setting, config, {
     sessionId,
     workspaceDir: meta.payload.workspace,
+    sandbox,
   });
   const engine = new ContextEngine({
     llm: model.open({ sessionId, systemPrompt: prompt, history: state?.history ?? [] }),
@@ -204,10 +221,10 @@ export function compose(setting: SessionSetting, config: Configuration, pieces: 
 function openEnvironment(
   setting: SessionSetting,
   { project, system, secrets }: Configuration,
-  about: { sessionId: string; workspaceDir: string },
+  about: { sessionId: string; workspaceDir: string; sandbox: OpenedSandbox | undefined },
 ): EnvironmentInterface {
   const { options, home, paths } = setting;
-  const { sessionId, workspaceDir } = about;
+  const { sessionId, workspaceDir, sandbox } = about;
   const scratchpadDir = paths.scratchpadDir(sessionId);
   const own = options.tools ?? [];
   checkToolNames(system, own);
@@ -215,7 +232,7 @@ function openEnvironment(
   const offered = (tool: Tool): boolean => system.tools?.includes(tool.definition.name) ?? true;
   const tools = [...builtInTools().filter((tool) => offered(tool) && !names.has(tool.definition.name)), ...own];
   if (options.environment !== undefined) {
-    return options.environment({ sessionId, workspaceDir, scratchpadDir, tools });
+    return options.environment({ sessionId, workspaceDir, scratchpadDir, tools, sandbox: sandbox?.commands });
   }
   return new LocalEnvironment({
     // No Task waits for it.
@@ -225,8 +242,10 @@ function openEnvironment(
     tools,
     clock: systemClock,
     forbiddenFiles: project.forbiddenFiles,
-    forbiddenPaths: [home],
+    forbiddenPaths: [home, ...(sandbox?.hiddenPaths ?? [])],
     commandPolicy: project.commandDenyRules,
+    sandbox: sandbox?.commands,
+    writable: sandbox?.writable,
     secrets,
     hiddenVariables: keyVariables,
   });

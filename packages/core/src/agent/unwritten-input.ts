@@ -1,7 +1,7 @@
 /** A model context whose opening was cut: its process died while it wrote what the context before had left owed. */
 import { isModelMessage, type OmniMessage } from "@coxswain/protocol";
 import type { TraceStore } from "../engine/ports.ts";
-import { replayTrace } from "../engine/replay.ts";
+import { unwrittenInput } from "../engine/replay.ts";
 import { readContexts } from "../session/contexts.ts";
 
 /**
@@ -9,12 +9,12 @@ import { readContexts } from "../session/contexts.ts";
  *
  * @param newest Its records.
  */
-export async function unwrittenInput(
+export async function readUnwrittenInput(
   store: TraceStore,
   sessionId: string,
   newest: readonly OmniMessage[],
 ): Promise<OmniMessage[]> {
-  // Nothing is asked of a model before all that it is asked is written.
+  // Nothing is asked of a model before all that it is asked is written: no other context needs to be read.
   if (newest.some(({ payload }) => payload.type === "request_begin")) return [];
   let before: readonly OmniMessage[] = [];
   let last: readonly OmniMessage[] = [];
@@ -23,8 +23,5 @@ export async function unwrittenInput(
     before = last;
     last = messages;
   }
-  const { fromCompaction, carryOver } = replayTrace(before);
-  if (!fromCompaction) return [];
-  const written = new Set(newest.map(({ payload }) => JSON.stringify(payload)));
-  return carryOver.filter(({ payload }) => !written.has(JSON.stringify(payload)));
+  return unwrittenInput(before, newest);
 }

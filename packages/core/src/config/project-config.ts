@@ -1,7 +1,7 @@
 /** `project_config.toml`: models, credentials, and what tools may not do. */
 import type { ModelPrices } from "../llm/catalogue/model-cost.ts";
 import { type ModelProtocol, modelProtocols } from "../llm/model-settings.ts";
-import { ConfigError } from "./config-error.ts";
+import { ConfigError, showValue } from "./config-error.ts";
 import { type ConfigFile, readConfigFile } from "./config-file.ts";
 import { type ConfigSource, ConfigTable } from "./config-table.ts";
 import { wordsOf } from "../shared/error-words.ts";
@@ -44,7 +44,8 @@ export interface ProjectConfig {
   models: ModelEntry[];
   /** Commands that no approval allows. */
   commandDenyRules: CommandRule[];
-  sandbox: "off";
+  /** What stands around commands. */
+  sandbox: "off" | "workspace" | "strict";
   /** Globs of files that tools may not touch. */
   forbiddenFiles: string[];
   durability: "process" | "power";
@@ -92,14 +93,14 @@ export async function parseProjectConfig(path: string, file: ConfigFile): Promis
     lineOf: (field) => lineOfField((lines ??= indexTomlLines(file.text)), field),
   };
   const table = new ConfigTable(source, "", values, topFields);
-  assertNoSandbox(table);
   const models = readModels(table);
   return {
     path,
     defaultModel: readName(table.table("default_model", ["provider", "model_id"])),
     models,
     commandDenyRules: readDenyRules(table),
-    sandbox: "off",
+    // A setting that protects is never dropped in silence: what is no choice is an error.
+    sandbox: table.choice("sandbox", ["off", "workspace", "strict"]) ?? "off",
     forbiddenFiles: table.texts("forbidden_files") ?? [],
     durability: table.choice("durability", ["process", "power"]) ?? "process",
     warnings: warningsOf(path, file.mode, models, table),
@@ -118,13 +119,6 @@ async function parseToml(path: string, text: string): Promise<unknown> {
     const words = (error.message.split("\n")[0] ?? "").replace(/^Invalid TOML document: /, "");
     throw new ConfigError("syntax", `no valid TOML: ${words}`, { file: path, line: error.line, column: error.column });
   }
-}
-
-/** Settings that protect are never dropped in silence. */
-function assertNoSandbox(table: ConfigTable): void {
-  const sandbox = table.text("sandbox");
-  if (sandbox === undefined || sandbox === "off") return;
-  throw table.wrong("sandbox", '"off": a sandbox is not supported in this version', "unsupported");
 }
 
 function readName(table: ConfigTable | undefined): ModelName | undefined {
@@ -166,12 +160,12 @@ function readDenyRules(top: ConfigTable): CommandRule[] {
   const rules = top.table("command_policy", ["deny"])?.tables("deny", ["name", "pattern"]) ?? [];
   return rules.map((table) => {
     const pattern = table.requiredText("pattern");
+    const name = table.requiredText("name");
     try {
-      return { name: table.requiredText("name"), pattern: new RegExp(pattern) };
+      return { name, pattern: new RegExp(pattern) };
     } catch (error) {
-      if (error instanceof ConfigError) throw error;
-      const reason = wordsOf(error);
-      throw table.wrong("pattern", `a regular expression (${reason.replace(/^.*: /, "").toLowerCase()})`);
+      const reason = wordsOf(error).replace(/^.*: /, "").toLowerCase();
+      throw table.wrong("pattern", `a regular expression (${reason}), for the rule ${showValue(name)}`);
     }
   });
 }

@@ -28,6 +28,26 @@ export function missingRecords(messages: readonly OmniMessage[], now: () => numb
   return missing;
 }
 
+/**
+ * What a model context whose opening was cut does not hold of what the one before it left owed. Empty once a model has
+ * been asked: nothing is asked before all that it is asked is written. Pure.
+ *
+ * @param before Records of the context before, in order.
+ * @param opened Records of the context itself, in order.
+ */
+export function unwrittenInput(before: readonly OmniMessage[], opened: readonly OmniMessage[]): OmniMessage[] {
+  if (opened.some(({ payload }) => payload.type === "request_begin")) return [];
+  const { fromCompaction, carryOver } = replayTrace(before);
+  if (!fromCompaction) return [];
+  const written = opened.map(({ payload }) => JSON.stringify(payload));
+  return carryOver.filter(({ payload }) => {
+    const index = written.indexOf(JSON.stringify(payload));
+    // The same may have been said twice.
+    if (index !== -1) written.splice(index, 1);
+    return index === -1;
+  });
+}
+
 /** A request as its records imply it. */
 export interface ImpliedRequest {
   /** Index of its `request_begin`. */

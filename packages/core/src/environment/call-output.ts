@@ -38,7 +38,7 @@ export class CallOutput {
 
   /** A text in place of all that was streamed. */
   replace(text: string): void {
-    this.#store.close();
+    this.#store.discard();
     this.#store = new OutputStore(this.#options);
     this.#store.append(gateText(text, this.#options.secrets));
   }

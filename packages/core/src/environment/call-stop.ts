@@ -1,6 +1,4 @@
 /** Why a call is told to stop, and how long it is then waited for. */
-import type { Clock } from "../engine/ports.ts";
-
 export type StopCause = "interrupt" | "timeout";
 
 /**
@@ -9,44 +7,23 @@ export type StopCause = "interrupt" | "timeout";
  */
 const settleMs = 400;
 
-const settledReason = "the call is over";
-
 /** Fires once, for the first cause. */
 export class CallStop {
   /** Made when somebody listens: most tools are done before they would. */
   #controller: AbortController | undefined;
   readonly #signal: AbortSignal | undefined;
-  #watch: NodeJS.Immediate | undefined;
-  /** Ends the wait for the time-out. */
-  #timeout: AbortController | undefined;
+  readonly #onOver: () => void;
   #cause: StopCause | undefined;
   #settleTimer: NodeJS.Timeout | undefined;
   #settleOver = false;
   #onSettleOver: (() => void) | undefined;
   #finished = false;
 
-  constructor(signal: AbortSignal | undefined) {
+  /** @param onOver Called once the call is over, maybe more than once. */
+  constructor(signal: AbortSignal | undefined, onOver: () => void) {
     this.#signal = signal;
+    this.#onOver = onOver;
     if (signal?.aborted) this.stop("interrupt");
-  }
-
-  /**
-   * Watches the signal and the time. Begins when everybody else has had a turn: a tool that is done by then, as most are
-   * that do not wait for anything, costs neither a listener nor a timer.
-   */
-  watch(clock: Clock, timeoutMs: number): void {
-    const endMs = clock.now() + timeoutMs;
-    this.#watch = setImmediate(() => {
-      if (this.#signal?.aborted) return this.stop("interrupt");
-      const leftMs = endMs - clock.now();
-      if (leftMs <= 0) return this.stop("timeout");
-      this.#signal?.addEventListener("abort", this.#onInterrupt);
-      const timeout = new AbortController();
-      this.#timeout = timeout;
-      void clock.sleep(leftMs, timeout.signal).then(() => {
-        if (!timeout.signal.aborted) this.stop("timeout");
-      });
-    });
   }
 
   /** For the tool. */
@@ -92,13 +69,8 @@ export class CallStop {
   close(): void {
     this.stop("interrupt");
     clearTimeout(this.#settleTimer);
-    clearImmediate(this.#watch);
-    // With a reason of ours none is made up, which would cost more than all the rest.
-    this.#timeout?.abort(settledReason);
-    this.#signal?.removeEventListener("abort", this.#onInterrupt);
+    this.#onOver();
   }
-
-  readonly #onInterrupt = (): void => this.stop("interrupt");
 }
 
 function stopError(cause: StopCause): Error {

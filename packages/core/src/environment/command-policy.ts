@@ -26,9 +26,11 @@ export class CommandPolicy {
     });
   }
 
-  /** The name of the first rule that matches. */
+  /** The name of the first rule that matches the command, or what a shell makes of its continued lines. */
   match(command: string): string | undefined {
-    return this.#rules.find(({ expression }) => matches(expression, command))?.name;
+    const joined = command.replaceAll("\\\n", "");
+    const texts = joined === command ? [command] : [command, joined];
+    return this.#rules.find(({ expression }) => texts.some((text) => matches(expression, text)))?.name;
   }
 }
 

@@ -1,16 +1,25 @@
 import { resolve } from "node:path";
 import type { Builders, OmniMessage, ToolCallPayload, ToolDefinition, ToolPermission } from "@coxswain/protocol";
 import { createBuilders } from "@coxswain/protocol";
-import type { ApproveFn, Clock, EnvironmentInterface, ExecuteToolRequest, Preview } from "../engine/ports.ts";
+import type {
+  ApproveFn,
+  BackgroundReport,
+  Clock,
+  EnvironmentInterface,
+  ExecuteToolRequest,
+  Preview,
+} from "../engine/ports.ts";
 import { CallOutput } from "./call-output.ts";
-import { CallStop } from "./call-stop.ts";
+import type { CallStop } from "./call-stop.ts";
 import { CommandRegistry } from "./command/command-registry.ts";
+import type { CommandSandbox } from "./command/command-sandbox.ts";
 import { commandVariables } from "./command/command-variables.ts";
 import { environmentDefaults } from "./defaults.ts";
 import { CommandPolicy, type CommandRule } from "./command-policy.ts";
 import { FileGuard } from "./files/file-guard.ts";
 import { KeyedLock } from "./files/keyed-lock.ts";
 import { ReadLedger } from "./files/read-ledger.ts";
+import { RunningCalls } from "./running-calls.ts";
 import { systemClock } from "../shared/system-clock.ts";
 import { gateText } from "./text/text-gate.ts";
 import type { Tool, ToolContext } from "./tool.ts";
@@ -30,7 +39,11 @@ export interface LocalEnvironmentOptions {
   forbiddenFiles?: readonly string[] | undefined;
   /** Absolute paths that file tools do not touch, with all below them. */
   forbiddenPaths?: readonly string[] | undefined;
+  /** Where alone file tools write, and where they do not even there. Default: wherever they read. */
+  writable?: { readonly roots: readonly string[]; readonly except: readonly string[] } | undefined;
   commandPolicy?: readonly CommandRule[] | undefined;
+  /** What stands around every command. Default: nothing. */
+  sandbox?: CommandSandbox | undefined;
   /** Values masked in everything that goes out, and kept out of the environment of commands. */
   secrets?: readonly string[] | undefined;
   /** The environment that commands inherit, before it is cleaned. Default: this process's. */
@@ -56,7 +69,7 @@ export class LocalEnvironment implements EnvironmentInterface {
   readonly #policy: CommandPolicy;
   readonly #secrets: readonly string[];
   readonly #services: EnvironmentServices;
-  readonly #running = new Set<CallStop>();
+  readonly #running: RunningCalls;
   #disposed: Promise<void> | undefined;
 
   /** @throws TypeError for two tools of one name; SyntaxError for a command rule that is no regular expression. */
@@ -66,22 +79,33 @@ export class LocalEnvironment implements EnvironmentInterface {
     this.#scratchpadDir = resolve(options.scratchpadDir);
     this.#clock = options.clock ?? systemClock;
     this.#build = createBuilders(() => this.#clock.now());
+    this.#running = new RunningCalls(this.#clock);
     this.#tools = byName(options.tools);
     this.#policy = new CommandPolicy(options.commandPolicy ?? []);
     this.#secrets = options.secrets ?? [];
     this.#services = {
-      commands: new CommandRegistry(
-        commandVariables({
+      clock: this.#clock,
+      commands: new CommandRegistry({
+        variables: commandVariables({
           variables: options.variables ?? process.env,
           hidden: options.hiddenVariables ?? [],
           secrets: this.#secrets,
         }),
-      ),
+        sandbox: options.sandbox,
+        output: {
+          limit: options.maxOutputLength ?? environmentDefaults.maxOutputLength,
+          scratchpadDir: this.#scratchpadDir,
+          secrets: this.#secrets,
+        },
+        clock: this.#clock,
+      }),
       files: new FileGuard({
         workspaceDir: this.#workspaceDir,
         scratchpadDir: this.#scratchpadDir,
         forbiddenFiles: options.forbiddenFiles ?? [],
         forbiddenPaths: options.forbiddenPaths ?? [],
+        writable: options.writable,
+        secrets: this.#secrets,
       }),
       fileLock: new KeyedLock(),
       readLedger: new ReadLedger(),
@@ -105,25 +129,25 @@ export class LocalEnvironment implements EnvironmentInterface {
       output,
       timeoutMs,
       open: () => {
-        const stop = new CallStop(request.signal);
+        const stop = this.#running.begin(request.signal, timeoutMs);
         if (this.#disposed !== undefined) stop.stop("interrupt");
-        this.#running.add(stop);
-        stop.watch(this.#clock, timeoutMs);
         return stop;
       },
       start: (stop) => this.#start(call, tool, stop, request.approve),
       close: (stop) => {
         stop.close();
         output.close();
-        this.#running.delete(stop);
       },
     });
   }
 
   forbids(toolCall: OmniMessage<ToolCallPayload>): string | undefined {
-    if (toolCall.payload.name !== "exec_command") return undefined;
+    const { name } = toolCall.payload;
+    if (name !== "exec_command" && name !== "input_command") return undefined;
     const parsed = parseArguments(toolCall.payload.arguments);
-    const command = parsed.ok ? parsed.value.cmd : undefined;
+    if (!parsed.ok) return undefined;
+    // What is typed into a shell is a command too.
+    const command = name === "exec_command" ? parsed.value.cmd : parsed.value.chars;
     return typeof command === "string" ? this.#policy.match(command) : undefined;
   }
 
@@ -145,6 +169,10 @@ export class LocalEnvironment implements EnvironmentInterface {
     }
   }
 
+  onReport(listener: (report: BackgroundReport) => void): () => void {
+    return this.#services.commands.background.onReport(listener);
+  }
+
   /** Interrupts what runs and ends every child process. */
   dispose(): Promise<void> {
     this.#disposed ??= this.#end();
@@ -152,7 +180,7 @@ export class LocalEnvironment implements EnvironmentInterface {
   }
 
   async #end(): Promise<void> {
-    for (const stop of this.#running) stop.stop("interrupt");
+    this.#running.stopAll();
     await Promise.all([this.#services.commands.dispose(), this.#options.orphansEnded]);
   }
 

@@ -1,5 +1,5 @@
 /** What the Environment gives to the tools that come with it, beside what every tool gets. */
-import type { ApproveFn } from "../engine/ports.ts";
+import type { ApproveFn, Clock } from "../engine/ports.ts";
 import type { CommandRegistry } from "./command/command-registry.ts";
 import type { FileGuard } from "./files/file-guard.ts";
 import type { KeyedLock } from "./files/keyed-lock.ts";
@@ -7,6 +7,7 @@ import type { ReadLedger } from "./files/read-ledger.ts";
 import type { ToolContext } from "./tool.ts";
 
 export interface EnvironmentServices {
+  readonly clock: Clock;
   readonly commands: CommandRegistry;
   readonly files: FileGuard;
   readonly fileLock: KeyedLock;

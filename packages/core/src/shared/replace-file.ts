@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { constants } from "node:fs";
 import { access, chmod, chown, open, rename, rm, stat } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { dirname, join } from "node:path";
 
 export interface ReplaceFileOptions {
   /** Permissions. Default: those of the file that is there, or what is usual for a new one. */
@@ -10,6 +10,9 @@ export interface ReplaceFileOptions {
   /** A last look before the old bytes are gone; what it throws is thrown, and nothing has changed. */
   beforeReplacing?: (() => Promise<void>) | undefined;
 }
+
+/** Nobody else may read it before it has the permissions of the file that it replaces. */
+const draftMode = 0o600;
 
 /**
  * Keeps the owner of a file that is there.
@@ -22,11 +25,12 @@ export async function replaceFile(
   bytes: Uint8Array,
   { mode, beforeReplacing }: ReplaceFileOptions = {},
 ): Promise<void> {
-  const temporary = join(dirname(realPath), `.${basename(realPath).slice(0, 100)}.${randomUUID()}.tmp`);
+  // No part of the name that it will have: a long one leaves no room for more.
+  const temporary = join(dirname(realPath), `.${randomUUID()}.tmp`);
   try {
     const old = await stat(realPath).catch(() => undefined);
     if (old !== undefined) await access(realPath, constants.W_OK);
-    const handle = await open(temporary, "wx", mode ?? 0o666);
+    const handle = await open(temporary, "wx", old === undefined ? (mode ?? 0o666) : draftMode);
     try {
       await handle.writeFile(bytes);
       await handle.sync();
@@ -34,8 +38,7 @@ export async function replaceFile(
       await handle.close();
     }
     if (old !== undefined) {
-      // Only the superuser can give a file away; for everyone else it is his already, or stays his.
-      await chown(temporary, old.uid, old.gid).catch(() => undefined);
+      await giveTo(temporary, old);
       await chmod(temporary, mode ?? old.mode & 0o7777);
     }
     await beforeReplacing?.();
@@ -44,4 +47,11 @@ export async function replaceFile(
     await rm(temporary, { force: true });
     throw error;
   }
+}
+
+/** Only the superuser can give a file away; for everyone else it is his already, or stays his, with the group if it may. */
+async function giveTo(path: string, { uid, gid }: { uid: number; gid: number }): Promise<void> {
+  await chown(path, uid, gid)
+    .catch(() => chown(path, -1, gid))
+    .catch(() => undefined);
 }

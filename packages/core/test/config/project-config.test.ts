@@ -21,7 +21,7 @@ describe("project_config.toml", () => {
 default_model = { provider = "openai", model_id = "gpt-x" }
 forbidden_files = ["**/.env", "secrets/**"]
 durability = "power"
-sandbox = "off"
+sandbox = "strict"
 
 [[models]]
 provider = "openai"
@@ -57,7 +57,7 @@ pattern = 'git push .*--force'
     });
     expect(config.commandDenyRules).toEqual([{ name: "no-force-push", pattern: /git push .*--force/ }]);
     expect(config.forbiddenFiles).toEqual(["**/.env", "secrets/**"]);
-    expect(config).toMatchObject({ durability: "power", sandbox: "off", warnings: [] });
+    expect(config).toMatchObject({ durability: "power", sandbox: "strict", warnings: [] });
   });
 
   test("warns when others can read a key in it", async () => {
@@ -131,7 +131,7 @@ describe("a mistake in it is told whole in one line", () => {
     [
       "a rule that is no expression",
       '[[command_policy.deny]]\nname = "n"\npattern = "a("\n',
-      ':3: command_policy.deny[0].pattern is "a(", but must be a regular expression (unterminated group)',
+      ':3: command_policy.deny[0].pattern is "a(", but must be a regular expression (unterminated group), for the rule "n"',
     ],
     [
       "a rule without a name",
@@ -155,14 +155,14 @@ describe("a mistake in it is told whole in one line", () => {
       ":1: forbidden_files is a list of 1, but must be a list of texts, none of them empty",
     ],
     [
-      "a sandbox, which is never left out in silence",
-      'sandbox = "strict"\n',
-      ':1: sandbox is "strict", but must be "off": a sandbox is not supported in this version',
-    ],
-    [
       "a sandbox nobody knows",
       'sandbox = "on"\n',
-      ':1: sandbox is "on", but must be "off": a sandbox is not supported in this version',
+      ':1: sandbox is "on", but must be one of "off", "workspace", "strict"',
+    ],
+    [
+      "a sandbox that is only switched on",
+      "sandbox = true\n",
+      ':1: sandbox is true, but must be one of "off", "workspace", "strict"',
     ],
   ];
   test.each(rows)("%s", async (_name, text, expected) => {

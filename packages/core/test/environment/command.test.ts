@@ -1,14 +1,16 @@
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { isPayload } from "@coxswain/protocol";
 import { ManualClock } from "@coxswain/testing";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { builtInTools } from "../../src/environment/built-in-tools.ts";
 import { endOrphanedCommands } from "../../src/environment/command/orphaned-commands.ts";
 import { markerName } from "../../src/environment/command/process-table.ts";
-import { callOf, createWorld, isAlive, run } from "./support.ts";
+import { callOf, createWorld, isAlive, run, untilGone } from "./support.ts";
 
 /** The process ids that a command has printed, one a line. */
 function pidsIn(output: string): number[] {
@@ -34,6 +36,12 @@ describe("exec_command", () => {
     const { environment } = await createWorld();
     const cmd = "for i in 1 2 3; do echo out$i; echo err$i >&2; done";
     expect((await run(environment, "exec_command", { cmd })).output).toMatch(/^out1\nerr1\nout2\nerr2\nout3\nerr3\n/);
+  });
+
+  test("the streams can be opened by name", async () => {
+    const { environment } = await createWorld();
+    const cmd = "cat /dev/stdin; echo err > /dev/stderr; echo out | tee /dev/stdout";
+    expect((await run(environment, "exec_command", { cmd })).output).toBe("err\nout\nout\n[exit code: 0]");
   });
 
   test("fails with words for what cannot be started", async () => {
@@ -116,7 +124,7 @@ describe("processes", () => {
     expect(ran.status).toBe("aborted");
     expect(ran.output).toContain("[interrupted: tool aborted by user]");
     expect(pidsIn(ran.output)).toHaveLength(2);
-    for (const pid of pidsIn(ran.output)) expect(isAlive(pid)).toBe(false);
+    for (const pid of pidsIn(ran.output)) await untilGone(pid);
   });
 
   test("a time-out keeps what was printed and ends the command", async () => {
@@ -135,7 +143,7 @@ describe("processes", () => {
     );
     expect(ran.status).toBe("timeout");
     expect(ran.output).toMatch(/^pid \d+\n[^]*\[timed out after 7 s\]$/);
-    for (const pid of pidsIn(ran.output)) expect(isAlive(pid)).toBe(false);
+    for (const pid of pidsIn(ran.output)) await untilGone(pid);
   });
 
   test("dispose ends what runs", async () => {
@@ -189,6 +197,17 @@ describe("input", () => {
       cmd: "printf 'protocol=https\\nhost=example.org\\n\\n' | git -c credential.helper= credential fill",
     });
     expect(asks.output).toMatch(/\[exit code: 128\]/);
+  });
+
+  test("git gives up at once on a server that is not there, and on one that asks who it is", async () => {
+    const { environment } = await createWorld();
+    const server = createServer((_, response) => response.writeHead(401, { "www-authenticate": "Basic" }).end());
+    await once(server.listen(0, "127.0.0.1"), "listening");
+    onTestFinished(() => void server.close());
+    const { port } = server.address() as AddressInfo;
+    const clone = async (url: string) => (await run(environment, "exec_command", { cmd: `git clone ${url} x` })).output;
+    expect(await clone(`http://127.0.0.1:${port}/a`)).toMatch(/terminal prompts disabled[^]*\[exit code: 128\]$/);
+    expect(await clone("https://127.0.0.1:1/a")).toMatch(/\[exit code: 128\]$/);
   });
 });
 
@@ -280,7 +299,11 @@ describe("command policy", () => {
   test("gives the name of the first rule that matches", async () => {
     const { environment } = await createWorld({ commandPolicy });
     expect(environment.forbids(callOf("exec_command", { cmd: "cd x && git  push --force" }))).toBe("no-force-push");
+    expect(environment.forbids(callOf("exec_command", { cmd: "git push \\\n  --fo\\\nrce" }))).toBe("no-force-push");
     expect(environment.forbids(callOf("exec_command", { cmd: "git push" }))).toBeUndefined();
+    expect(environment.forbids(callOf("input_command", { process_id: "x", chars: "git push --force\n" }))).toBe(
+      "no-force-push",
+    );
     expect(environment.forbids(callOf("read_file", { cmd: "git push --force" }))).toBeUndefined();
     expect(environment.forbids(callOf("exec_command", '{"cmd": "git push --for'))).toBeUndefined();
   });

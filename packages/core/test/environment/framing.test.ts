@@ -242,6 +242,8 @@ test("tools are listed with their permission, and two of one name are refused", 
   const tools = await environment.listTools();
   expect(tools.map((tool) => tool.name)).toEqual([
     "exec_command",
+    "input_command",
+    "kill_command",
     "read_file",
     "edit_file",
     "write_file",

@@ -1,6 +1,7 @@
-import { mkdir, symlink, writeFile } from "node:fs/promises";
+import { mkdir, symlink, truncate, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { worldWith } from "./file-world.ts";
 import { callOf, createWorld, run } from "./support.ts";
 
 async function createTree() {
@@ -100,5 +101,132 @@ describe("search_files", () => {
   test("has no preview", async () => {
     const { environment } = await createTree();
     expect(await environment.preview(callOf("search_files", { pattern: "a" }))).toBeUndefined();
+  });
+});
+
+describe("what git ignores", () => {
+  test("is known from the whole repository, its own excludes and the user's, and from nothing else", async () => {
+    const rules = {
+      "repo/.gitignore": "*.tmp\n",
+      "repo/.git/info/exclude": "private\n",
+      "config/git/ignore": ".idea/\n",
+    };
+    const { call, workspaceDir } = await worldWith({
+      ...rules,
+      ".gitignore": "*.ts\n",
+      "repo/sub/a.ts": "",
+      "repo/sub/a.tmp": "",
+      "repo/sub/private": "",
+      "repo/sub/.idea/x": "",
+      "repo/sub/.gitignore": "!kept.tmp\n",
+      "repo/sub/kept.tmp": "",
+    });
+    const before = process.env["XDG_CONFIG_HOME"];
+    process.env["XDG_CONFIG_HOME"] = join(workspaceDir, "config");
+    try {
+      expect((await call("list_files", { path: "repo/sub" })).output.split("\n")).toEqual([
+        "repo/sub/.gitignore",
+        "repo/sub/a.ts",
+        "repo/sub/kept.tmp",
+      ]);
+    } finally {
+      if (before === undefined) delete process.env["XDG_CONFIG_HOME"];
+      else process.env["XDG_CONFIG_HOME"] = before;
+    }
+  });
+
+  test("is shown to who asks for what is in it", async () => {
+    const { call } = await worldWith({
+      ".gitignore": "vendor/\n*.log\n",
+      "vendor/lib/a.js": "alpha\n",
+      "vendor/lib/.gitignore": "b.js\n",
+      "vendor/lib/b.js": "alpha\n",
+      "sub/y.log": "alpha\n",
+      "x.log": "alpha\n",
+    });
+    expect((await call("list_files", { path: "vendor/lib" })).output).toBe("vendor/lib/.gitignore\nvendor/lib/a.js");
+    expect((await call("search_files", { path: "vendor", pattern: "alpha" })).output).toBe("vendor/lib/a.js:1: alpha");
+    expect((await call("search_files", { path: "x.log", pattern: "alpha" })).output).toBe("x.log:1: alpha");
+    expect((await call("search_files", { pattern: "alpha" })).output).toBe("[no matches]");
+    expect((await call("search_files", { path: "sub", pattern: "alpha" })).output).toBe("[no matches]");
+  });
+
+  test("minds case, and no name is too odd for it", async () => {
+    const { call, workspaceDir } = await worldWith({
+      ".gitignore": "Build\n\\\n[\n**/**/**\u0000\n",
+      "build/a": "",
+      ".../b": "",
+      "....txt": "",
+      "..c": "",
+      "new\nline": "",
+    });
+    await symlink("build/a", join(workspaceDir, "build/.gitignore"));
+    expect((await call("list_files", {})).output.split("\n")).toEqual([
+      ".../",
+      "....txt",
+      "..c",
+      ".gitignore",
+      "build/",
+      '"new\\nline"',
+      ".../b",
+      "build/.gitignore",
+      "build/a",
+    ]);
+  });
+});
+
+describe("a search", () => {
+  test("finds what stands at the end of a line, whatever ends it, and no line after the last", async () => {
+    const { call } = await worldWith({ a: "x;\r\ny;\n\n", empty: "" });
+    expect((await call("search_files", { pattern: ";$" })).output).toBe("a:1: x;\na:2: y;");
+    expect((await call("search_files", { pattern: "^$" })).output).toBe("a:3: ");
+    expect((await call("search_files", { pattern: "(?i)^X" })).output).toBe("a:1: x;");
+    expect((await call("search_files", { pattern: "(?i" })).status).toBe("failed");
+  });
+
+  test("shows the part of a long line that matches, and ends at its limit", async () => {
+    const { call } = await worldWith({
+      a: `${"x".repeat(7_000_000)}needle${"🐧".repeat(1000)}`,
+      b: "y\n".repeat(2000),
+    });
+    const { output } = await call("search_files", { pattern: "needle" });
+    expect(output).toMatch(/^a:1: …x{100}needle(🐧)+…$/u);
+    expect(output.length).toBeLessThan(330);
+    const many = (await call("search_files", { pattern: "y", limit: 1000 })).output;
+    expect(many).toMatch(/b:1000: y\n\[more than 1000: narrow/);
+  });
+
+  test("reads text in its encoding, skips what is binary, and tells what is too large", async () => {
+    const { call, workspaceDir } = await worldWith({
+      wide: Buffer.from("\uFEFFcafé\n", "utf16le"),
+      old: Buffer.from("caf\xe9\n", "latin1"),
+      marked: "\uFEFFcafé\n",
+      binary: Buffer.from("café\0"),
+      large: "café\n",
+    });
+    await truncate(join(workspaceDir, "large"), 20_000_000);
+    expect((await call("search_files", { pattern: "^café$" })).output).toBe(
+      "marked:1: café\nold:1: café\nwide:1: café\n[not searched, since larger than 8 MiB: large; search them by a command]",
+    );
+  });
+
+  test("goes down a deep tree and many names, and stops where it is told", async () => {
+    const deep = Array.from({ length: 150 }, () => "d").join("/");
+    const wide = Object.fromEntries(Array.from({ length: 1200 }, (_, index) => [`wide/${index}`, ""]));
+    const { call } = await worldWith({ ...wide, [`${deep}/end.txt`]: "alpha\n" });
+    expect((await call("search_files", { pattern: "alpha" })).output).toBe(`${deep}/end.txt:1: alpha`);
+    const listed = await call("list_files", {});
+    expect(listed.output).toMatch(/\[more than 1000: give a path further down, or a glob\]$/);
+    expect((await call("list_files", { glob: "end.*" })).output).toBe(`${deep}/end.txt`);
+  });
+
+  test("with a glob that runs away ends with its call", async () => {
+    const { environment } = await worldWith({ [`${"a".repeat(60)}b`]: "" });
+    const controller = new AbortController();
+    const glob = `${"+(a|aa|*)".repeat(6)}c`;
+    const search = run(environment, "list_files", { glob }, { signal: controller.signal });
+    expect((await run(environment, "read_file", { file_path: "none" })).status).toBe("failed");
+    controller.abort();
+    expect((await search).status).toBe("aborted");
   });
 });

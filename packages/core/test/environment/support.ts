@@ -12,6 +12,9 @@ import {
 import { onTestFinished } from "vitest";
 import { builtInTools } from "../../src/environment/built-in-tools.ts";
 import { LocalEnvironment, type LocalEnvironmentOptions } from "../../src/environment/local-environment.ts";
+import { checkForLeaks, watchSignal } from "./support/no-leaks.ts";
+
+checkForLeaks();
 
 export interface World {
   root: string;
@@ -61,6 +64,7 @@ export async function run(
   args: unknown,
   options: { signal?: AbortSignal; onMessage?: (message: OmniMessage) => void } = {},
 ): Promise<Ran> {
+  watchSignal(options.signal);
   const messages: OmniMessage[] = [];
   const request = { toolCall: callOf(name, args), signal: options.signal };
   for await (const message of environment.executeTool(request)) {
@@ -88,6 +92,11 @@ export async function run(
 export function isAlive(pid: number): boolean {
   const { stdout } = spawnSync("ps", ["-o", "stat=", "-p", String(pid)], { encoding: "utf8" });
   return stdout.trim() !== "" && !stdout.trim().startsWith("Z");
+}
+
+/** Fails by the time-out of the test when it lives on. */
+export async function untilGone(pid: number): Promise<void> {
+  while (isAlive(pid)) await new Promise((resolve) => setImmediate(resolve));
 }
 
 /** Two surrogates that belong together are one character; one alone is none. */

@@ -11,14 +11,13 @@ const escape = String.fromCharCode(0x1b);
 const bad = new RegExp(`[^\\P{Cc}\\t\\n\\r\\b\\v\\f${escape}\\u007f-\\u009f]|\\uFFFD`, "gu");
 
 export class CommandOutput {
-  readonly #decoder = new TextDecoder("utf-8");
-  readonly #stripper = new EscapeStripper();
+  #decoder = new TextDecoder("utf-8");
+  #stripper = new EscapeStripper();
   readonly #lines = new LineRewriter();
   #bytes = 0;
   /** Decoded text that has not been judged. */
   #unjudged = "";
   #binary = false;
-  #told = false;
 
   /** Characters that wait to be taken. */
   get pendingLength(): number {
@@ -38,14 +37,26 @@ export class CommandOutput {
     return this.#lines.takeVisible();
   }
 
+  /** Everything so far, also a line that is being rewritten. After binary data that is told, all is judged anew. */
+  takeSoFar(): string {
+    this.#judge();
+    return this.#withBinaryWords(this.#lines.takeAll(), "so far");
+  }
+
   /** The rest: nothing more comes. */
   takeAll(): string {
     if (!this.#binary) this.#unjudged += this.#decoder.decode();
     this.#judge();
-    const rest = this.#lines.takeAll();
-    if (!this.#binary || this.#told) return rest;
-    this.#told = true;
-    return `${rest}${rest === "" || rest.endsWith("\n") ? "" : "\n"}[binary output, ${this.#bytes} bytes in all: not shown]\n`;
+    return this.#withBinaryWords(this.#lines.takeAll(), "in all");
+  }
+
+  #withBinaryWords(text: string, extent: string): string {
+    if (!this.#binary) return text;
+    this.#binary = false;
+    this.#decoder = new TextDecoder("utf-8");
+    this.#stripper = new EscapeStripper();
+    const newline = text === "" || text.endsWith("\n") ? "" : "\n";
+    return `${text}${newline}[binary output, ${this.#bytes} bytes ${extent}: not shown]\n`;
   }
 
   #judge(): void {

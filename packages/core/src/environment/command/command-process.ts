@@ -1,11 +1,13 @@
-/** One running shell command: a process group of its own, its output as text, and its end with all that it started. */
+/** One running shell command: a process group of its own, its streams, and its end with all that it started. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { existsSync } from "node:fs";
+import { closeSync, existsSync } from "node:fs";
 import type { Readable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
-import { CommandOutput } from "./command-output.ts";
-import { endLeftOver, endProcesses } from "./end-processes.ts";
-import { markerName } from "./process-table.ts";
+import { CommandInput } from "./command-input.ts";
+import type { CommandSandbox } from "./command-sandbox.ts";
+import { endLeftOver, endProcesses, interruptProcesses } from "./end-processes.ts";
+import { openOutputPipe, readOutputPipe } from "./output-pipe.ts";
+import { type CommandIdentity, markerName } from "./process-table.ts";
 
 export interface CommandStart {
   /** For `bash -c`, or `sh -c` where there is no bash. */
@@ -15,6 +17,10 @@ export interface CommandStart {
   variables: Readonly<Record<string, string>>;
   /** What all its processes carry in their environment. */
   marker: string;
+  /** Its standard input stays open; else it finds the end of it at once. */
+  takesInput: boolean;
+  sandbox: CommandSandbox | undefined;
+  onOutput: (bytes: Uint8Array) => void;
 }
 
 export interface CommandExit {
@@ -24,50 +30,56 @@ export interface CommandExit {
   leftOver: number;
 }
 
-/** Deltas come at most this often, unless there is much to say. */
-const coalesceMs = 30;
-const coalesceLength = 8 * 1024;
-/** Past this the command waits until its output is taken. */
-const maxPendingLength = 256 * 1024;
-/** What may be read in advance of what an ended command has left in its pipe. */
-const maxDrainLength = 8 * 1024 * 1024;
+/** What may be read of the pipe once the command has exited and whatever it left is ended. */
+const maxDrainBytes = 8 * 1024 * 1024;
 /** How long a pipe that someone else holds open may be silent before it is let go, once the command has exited. */
 const drainIdleMs = 25;
 
-export class CommandProcess {
+export class CommandProcess implements CommandIdentity {
   readonly pid: number;
   readonly marker: string;
+  readonly isWrapped: boolean;
+  /** When its standard input was kept open. */
+  readonly input: CommandInput | undefined;
   /** Resolves once the command has exited, what it left is ended and its output is complete. */
   readonly exited: Promise<CommandExit>;
-  readonly #stdout: Readable;
-  readonly #output = new CommandOutput();
-  #untaken = false;
-  #takenAt = Number.NEGATIVE_INFINITY;
+  readonly #output: Readable;
   #bytes = 0;
-  #hasExited = false;
   #closed = false;
-  #drained = false;
-  #wake: (() => void) | undefined;
-  #ending: Promise<number> | undefined;
+  #ending: Promise<unknown> | undefined;
 
-  /** @throws Error when the shell cannot be started; the message says why. */
+  /** @throws Error when the shell cannot be started; the message says why. ToolError when the sandbox does not take it. */
   static async start(start: CommandStart): Promise<CommandProcess> {
-    const child = spawnShell(start);
-    await new Promise<void>((resolve, reject) => {
-      child.once("spawn", resolve);
-      child.once("error", reject);
-    });
-    return new CommandProcess(child, start.marker);
+    const argv = shellArguments(start);
+    const pipe = await openOutputPipe();
+    try {
+      const child = spawnShell(argv, start, pipe?.writer ?? "pipe");
+      await new Promise<void>((resolve, reject) => {
+        child.once("spawn", resolve);
+        child.once("error", reject);
+      });
+      return new CommandProcess(child, pipe === undefined ? child.stdout : readOutputPipe(pipe), start);
+    } catch (error) {
+      if (pipe !== undefined) closeSync(pipe.reader);
+      throw error;
+    } finally {
+      if (pipe !== undefined) closeSync(pipe.writer);
+    }
   }
 
-  private constructor(child: ChildProcess, marker: string) {
-    if (child.pid === undefined || child.stdout === null) throw new Error("The shell was started without a pipe.");
+  private constructor(child: ChildProcess, output: Readable | null, start: CommandStart) {
+    if (child.pid === undefined || output === null) throw new Error("The shell was started without a pipe.");
     this.pid = child.pid;
-    this.marker = marker;
-    this.#stdout = child.stdout;
-    this.#stdout.on("data", (bytes: Buffer) => this.#onData(bytes));
-    this.#stdout.once("error", () => this.#onClose());
-    this.#stdout.once("close", () => this.#onClose());
+    this.marker = start.marker;
+    this.isWrapped = start.sandbox !== undefined;
+    this.input = child.stdin === null ? undefined : new CommandInput(child.stdin);
+    this.#output = output;
+    output.on("data", (bytes: Buffer) => {
+      this.#bytes += bytes.length;
+      start.onOutput(bytes);
+    });
+    output.once("error", () => (this.#closed = true));
+    output.once("close", () => (this.#closed = true));
     this.exited = new Promise((resolve) => {
       child.once("exit", (code, signal) => {
         void this.#afterExit().then((leftOver) => resolve({ code, signal, leftOver }));
@@ -75,88 +87,48 @@ export class CommandProcess {
     });
   }
 
-  /** The next text, as soon as there is some; `undefined` after the last. One reader. */
-  async read(): Promise<string | undefined> {
-    for (;;) {
-      const waitMs = this.#takenAt + coalesceMs - performance.now();
-      if (this.#drained) {
-        const rest = this.#output.takeAll();
-        return rest === "" ? undefined : rest;
-      }
-      if (this.#untaken && (waitMs <= 0 || this.#output.pendingLength >= coalesceLength)) {
-        const text = this.#take();
-        if (text !== "") return text;
-      }
-      await this.#change(this.#untaken ? Math.max(1, waitMs) : undefined);
-    }
-  }
-
-  /** Ends the command and all that it started. Gives how many processes there were. */
-  end(): Promise<number> {
+  /** Ends the command and all that it started. */
+  async end(): Promise<void> {
     this.#ending ??= endProcesses(this);
-    return this.#ending;
+    await this.#ending;
   }
 
-  #take(): string {
-    this.#untaken = false;
-    this.#takenAt = performance.now();
-    const text = this.#output.take();
-    if (this.#stdout.isPaused()) this.#stdout.resume();
-    return text;
-  }
-
-  #onData(bytes: Buffer): void {
-    this.#bytes += bytes.length;
-    this.#untaken = true;
-    this.#output.push(bytes);
-    if (this.#output.pendingLength > (this.#hasExited ? maxDrainLength : maxPendingLength)) this.#stdout.pause();
-    this.#wake?.();
-  }
-
-  #onClose(): void {
-    this.#closed = true;
-    this.#wake?.();
+  /** What Ctrl-C at a terminal does. */
+  async interrupt(): Promise<void> {
+    await interruptProcesses(this);
   }
 
   async #afterExit(): Promise<number> {
-    this.#hasExited = true;
-    this.#stdout.resume();
+    this.input?.close();
     const leftOver = this.#ending === undefined ? await endLeftOver(this) : 0;
     await this.#ending;
     await this.#drain();
-    this.#drained = true;
-    this.#wake?.();
     return leftOver;
   }
 
   /** Reads what is in the pipe. Someone who got away may hold it open: his output is not waited for. */
   async #drain(): Promise<void> {
-    for (let before = -1; !this.#closed && before !== this.#bytes; ) {
+    const end = this.#bytes + maxDrainBytes;
+    for (let before = -1; !this.#closed && before !== this.#bytes && this.#bytes < end; ) {
       before = this.#bytes;
       await delay(drainIdleMs);
     }
-    this.#stdout.destroy();
-  }
-
-  #change(timeoutMs: number | undefined): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = timeoutMs === undefined ? undefined : setTimeout(() => this.#wake?.(), timeoutMs);
-      this.#wake = () => {
-        clearTimeout(timer);
-        this.#wake = undefined;
-        resolve();
-      };
-    });
+    this.#output.destroy();
   }
 }
 
-/** One pipe for both streams keeps their order. */
-function spawnShell(start: CommandStart): ChildProcess {
+/** One pipe for both streams keeps their order; a sandbox that complains is heard too. */
+function shellArguments({ command, workdir, sandbox }: CommandStart): readonly string[] {
   const shell = existsSync("/bin/bash") ? "/bin/bash" : "/bin/sh";
-  return spawn("/bin/sh", ["-c", 'exec "$0" -c -- "$1" 2>&1', shell, start.command], {
+  const argv = [shell, "-c", "--", command];
+  return ["-c", 'exec "$@" 2>&1', "sh", ...(sandbox?.wrap(argv, workdir) ?? argv)];
+}
+
+function spawnShell(argv: readonly string[], start: CommandStart, output: number | "pipe"): ChildProcess {
+  return spawn("/bin/sh", argv, {
     cwd: start.workdir,
     env: { ...start.variables, [markerName]: start.marker },
     detached: true,
-    stdio: ["ignore", "pipe", "ignore"],
+    stdio: [start.takesInput ? "pipe" : "ignore", output, "ignore"],
   });
 }

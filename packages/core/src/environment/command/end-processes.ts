@@ -7,26 +7,33 @@ const termGraceMs = 200;
 const pollMs = 15;
 const killRounds = 20;
 
+type EndSignal = "SIGINT" | "SIGTERM" | "SIGKILL";
+
 /** For a command that has exited: ends what it left running. Gives how many processes that were. */
 export async function endLeftOver(command: CommandIdentity): Promise<number> {
   const left = await findProcesses(command);
   if (left.length > 0) await endProcesses(command);
-  return left.length;
+  // The first process within a wrapper may still be about to end with it.
+  return command.isWrapped === true ? Math.max(0, left.length - 1) : left.length;
 }
 
 /** How many there were. Resolves when all are gone, or cannot be ended. */
 export async function endProcesses(command: CommandIdentity): Promise<number> {
-  signalGroup(command.pid, "SIGTERM");
+  const isWrapped = command.isWrapped === true;
+  if (!isWrapped) signalGroup(command.pid, "SIGTERM");
   const signalled = new Set<number>();
-  const deadline = performance.now() + termGraceMs;
+  // From when all have been asked: to look around may itself take long.
+  let deadline = Number.POSITIVE_INFINITY;
   for (;;) {
     const left = await findProcesses(command);
     if (left.length === 0) return signalled.size;
     for (const entry of left) {
-      if (!signalled.has(entry.pid) && entry.groupId !== command.pid) signal(entry.pid, "SIGTERM");
+      const isAsked = isWrapped ? entry.pid === command.pid : entry.groupId === command.pid;
+      if (!signalled.has(entry.pid) && !isAsked) signal(entry.pid, "SIGTERM");
       signalled.add(entry.pid);
     }
     if (performance.now() >= deadline) break;
+    deadline = Math.min(deadline, performance.now() + termGraceMs);
     await delay(pollMs);
   }
   for (let round = 0; round < killRounds; round++) {
@@ -40,6 +47,14 @@ export async function endProcesses(command: CommandIdentity): Promise<number> {
     await delay(pollMs);
   }
   return signalled.size;
+}
+
+/** What Ctrl-C at a terminal does: the shell and what it runs are told, what has left its group is not. */
+export async function interruptProcesses(command: CommandIdentity): Promise<void> {
+  if (command.isWrapped !== true) return signalGroup(command.pid, "SIGINT");
+  const inside = (await findProcesses(command)).filter((entry) => entry.pid !== command.pid);
+  const groups = new Set(inside.filter((entry) => entry.parentPid === command.pid).map((entry) => entry.groupId));
+  for (const entry of inside) if (groups.has(entry.groupId)) signal(entry.pid, "SIGINT");
 }
 
 async function findProcesses(command: CommandIdentity): Promise<ProcessEntry[]> {
@@ -63,11 +78,11 @@ function groupIsAlive(pid: number): boolean {
   }
 }
 
-function signalGroup(pid: number | undefined, name: "SIGTERM" | "SIGKILL"): void {
+function signalGroup(pid: number | undefined, name: EndSignal): void {
   if (pid !== undefined) signal(-pid, name);
 }
 
-function signal(pid: number, name: "SIGTERM" | "SIGKILL"): void {
+function signal(pid: number, name: EndSignal): void {
   try {
     process.kill(pid, name);
   } catch {

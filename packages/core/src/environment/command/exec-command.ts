@@ -1,21 +1,37 @@
 import { stat } from "node:fs/promises";
+import { wordsOf } from "../../shared/error-words.ts";
 import { defineTool } from "../define-tool.ts";
 import type { Tool, ToolContext, ToolLimits, ToolResult } from "../tool.ts";
-import { servicesOf } from "../tool-context.ts";
+import { type EnvironmentServices, servicesOf } from "../tool-context.ts";
 import { ToolError } from "../tool-error.ts";
-import { wordsOf } from "../../shared/error-words.ts";
-import type { CommandExit } from "./command-process.ts";
+import type { Command } from "./command.ts";
+import type { CommandSettings } from "./command-registry.ts";
+import { lookAt } from "./look-at.ts";
+import { watchCommand } from "./watch-command.ts";
+import { execYieldTime, yieldTimeMs } from "./yield-time.ts";
 
 interface ExecCommandArguments {
   cmd: string;
   workdir?: string;
+  stdin?: boolean;
+  yield_time_ms?: number;
+  run_in_background?: boolean;
   description?: string;
 }
 
+/** A command that fails at once is told as such, also in the background. */
+const backgroundMomentMs = 250;
+/** How often a command that may not go on in the background, since too many do, asks again. */
+const askAgainMs = 1_000;
+/** What the end of a stopped command may take before its call answers without it. */
+const endGraceMs = 350;
+
 const description =
   "Runs a shell command (bash) in the Workspace and gives its output, standard error included. " +
-  "Standard input is closed, there is no terminal, no pager and no editor: pass what a command would ask for. " +
-  "Whatever the command leaves running in the background is ended when it exits.";
+  "There is no terminal, no pager and no editor, and standard input is closed unless `stdin` is true: pass what a command would ask for. " +
+  "A command that still runs after `yield_time_ms` goes on in the background: you get its process_id for input_command and " +
+  "kill_command, and are told when it ends. For servers and other long work use `run_in_background`. " +
+  "Do not use `&`: whatever a command leaves running is ended when it exits.";
 
 const parameters = {
   type: "object",
@@ -25,6 +41,15 @@ const parameters = {
       type: "string",
       description: "Where it runs: absolute, or relative to the Workspace. Default: the Workspace.",
     },
+    stdin: {
+      type: "boolean",
+      description: "Keeps standard input open, for input_command to type into. Default: false.",
+    },
+    yield_time_ms: {
+      type: "number",
+      description: `How long to wait for its end, in milliseconds. Default ${execYieldTime.usual}, from ${execYieldTime.least} to ${execYieldTime.most}.`,
+    },
+    run_in_background: { type: "boolean", description: "Does not wait for its end. Default: false." },
     description: { type: "string", description: "One sentence for the person watching: what this does." },
   },
   required: ["cmd"],
@@ -39,7 +64,7 @@ export function execCommandTool(limits: ToolLimits): Tool {
     permission: "rw",
     ...limits,
     preview: (args, context) => ({
-      summary: args.description ?? "Run a shell command.",
+      summary: args.description ?? `Run a shell command${args.run_in_background === true ? " in the background" : ""}.`,
       command: args.cmd,
       workdir: servicesOf(context).files.resolve(args.workdir ?? "."),
     }),
@@ -48,25 +73,41 @@ export function execCommandTool(limits: ToolLimits): Tool {
 }
 
 async function* execute(args: ExecCommandArguments, context: ToolContext): AsyncGenerator<string, ToolResult> {
-  const { commands, files } = servicesOf(context);
+  const services = servicesOf(context);
   if (args.cmd.trim() === "") throw new ToolError("`cmd` is empty: give the command to run.");
-  const workdir = files.resolve(args.workdir ?? ".");
+  const workdir = services.files.resolve(args.workdir ?? ".");
   await checkDirectory(workdir);
-  const running = await commands.start(args.cmd, workdir).catch((error: unknown) => {
-    throw startError(error);
-  });
-  const end = (): void => void running.end();
-  context.signal.addEventListener("abort", end);
-  if (context.signal.aborted) end();
-  let exited = false;
+  const settings: CommandSettings = { command: args.cmd, workdir, takesInput: args.stdin === true };
+  if (args.run_in_background === true) {
+    const command = await services.commands.background.start(() => started(services, settings));
+    return yield* lookAt(command, context, backgroundMomentMs);
+  }
+  const command = await started(services, settings);
+  return yield* inForeground(command, context, yieldTimeMs(args.yield_time_ms ?? execYieldTime.usual, execYieldTime));
+}
+
+/** Until it ends, or goes on in the background. A call that is stopped, or that nobody reads any more, ends it. */
+async function* inForeground(
+  command: Command,
+  context: ToolContext,
+  yieldMs: number,
+): AsyncGenerator<string, ToolResult> {
+  const { commands, clock } = servicesOf(context);
+  const { signal } = context;
+  const end = (): void => void command.process.end();
+  signal.addEventListener("abort", end);
+  if (signal.aborted) end();
+  let isOver = false;
   try {
-    for (let text = await running.read(); text !== undefined; text = await running.read()) yield text;
-    const exit = await running.exited;
-    exited = true;
-    return { output: "", note: exitNote(exit) };
+    for (let waitMs = yieldMs; ; waitMs = askAgainMs) {
+      yield* watchCommand(command, { clock, waitMs, signal, graceMs: endGraceMs });
+      isOver = command.exit !== undefined || (!signal.aborted && commands.background.take(command));
+      if (isOver) return commands.background.look(command);
+      if (signal.aborted) return { output: command.transcript.takeUnread(), note: "[the command is being ended]" };
+    }
   } finally {
-    context.signal.removeEventListener("abort", end);
-    if (!exited) end();
+    signal.removeEventListener("abort", end);
+    if (!isOver) end();
   }
 }
 
@@ -76,17 +117,15 @@ async function checkDirectory(path: string): Promise<void> {
   if (!entry.isDirectory()) throw new ToolError(`\`workdir\` is not a directory: ${path}`);
 }
 
-function startError(error: unknown): ToolError {
-  const message = wordsOf(error);
-  if (message.includes("E2BIG")) {
-    return new ToolError("The command is too long for the system: write it to a file and run the file.");
+async function started({ commands }: EnvironmentServices, settings: CommandSettings): Promise<Command> {
+  try {
+    return await commands.start(settings);
+  } catch (error) {
+    if (error instanceof ToolError) throw error;
+    const message = wordsOf(error);
+    if (message.includes("E2BIG")) {
+      throw new ToolError("The command is too long for the system: write it to a file and run the file.");
+    }
+    throw new ToolError(`The command could not be started: ${message}`);
   }
-  return new ToolError(`The command could not be started: ${message}`);
-}
-
-function exitNote(exit: CommandExit): string {
-  const left = exit.leftOver === 1 ? "1 process" : `${exit.leftOver} processes`;
-  const lines = [exit.signal === null ? `[exit code: ${exit.code ?? "unknown"}]` : `[ended by signal ${exit.signal}]`];
-  if (exit.leftOver > 0) lines.push(`[${left} that the command had left running in the background: ended]`);
-  return lines.join("\n");
 }

@@ -24,6 +24,8 @@ export interface CommandIdentity {
   /** Of its shell: also its group and session. `undefined` when it can no longer be trusted. */
   pid: number | undefined;
   marker: string;
+  /** `pid` is a sandbox: it dies at a signal that the shell inside would survive or handle. */
+  isWrapped?: boolean;
 }
 
 /** The processes of one command: by group, session, marker and descent. */

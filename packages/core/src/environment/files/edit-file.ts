@@ -1,10 +1,13 @@
+import type { BigIntStats } from "node:fs";
 import { defineTool } from "../define-tool.ts";
 import type { Tool, ToolContext, ToolLimits, ToolResult } from "../tool.ts";
 import { servicesOf } from "../tool-context.ts";
+import { ToolError } from "../tool-error.ts";
 import { writeAtomically } from "./atomic-write.ts";
 import { fileDiff } from "./file-diff.ts";
-import { ToolError } from "../tool-error.ts";
-import { replaceText } from "./replace-text.ts";
+import { nearMiss } from "./near-miss.ts";
+import { type Replacement, replaceText } from "./replace-text.ts";
+import { diffPath, shownPath } from "./shown-path.ts";
 import { encodeText } from "./text-encoding.ts";
 import { readTextFile } from "./text-file.ts";
 
@@ -20,13 +23,16 @@ interface PlannedEdit {
   realPath: string;
   before: string;
   after: string;
+  oldBytes: Buffer;
   bytes: Buffer;
+  stats: BigIntStats;
   count: number;
+  /** Since the model read it. */
   hasChanged: boolean;
 }
 
-const changedNote =
-  "[the file had been changed by someone else since you last saw it: read it again before more edits]";
+const changedNote = "[the file was changed since you last read it: read it again before more edits]";
+const shownNote = "[the file was changed after this edit had been shown for a decision]";
 
 export function editFileTool(limits: ToolLimits): Tool {
   return defineTool<EditFileArguments>({
@@ -52,72 +58,86 @@ export function editFileTool(limits: ToolLimits): Tool {
     permission: "rw",
     ...limits,
     preview: async (args, context) => {
+      const { files, readLedger } = servicesOf(context);
       const planned = await planEdit(args, context);
-      const diff = await fileDiff(args.file_path, planned.before, planned.after);
-      return { summary: args.description ?? `Edit ${args.file_path}.`, diff };
+      readLedger.noteShown(context.toolCallId, planned.oldBytes);
+      const name = shownPath(files, args.file_path, planned.realPath);
+      return { summary: args.description ?? `Edit ${name}.`, diff: await diffOf(args, context, planned) };
     },
     execute: (args, context) => {
       const { files, fileLock } = servicesOf(context);
-      return fileLock.run(files.resolve(args.file_path), () => applyEdit(args, context));
+      return fileLock.run(files.resolveForWriting(args.file_path), () => applyEdit(args, context));
     },
   });
 }
 
 async function applyEdit(args: EditFileArguments, context: ToolContext): Promise<ToolResult> {
+  const { readLedger } = servicesOf(context);
   const planned = await planEdit(args, context);
   context.signal.throwIfAborted();
-  await writeAtomically(args.file_path, planned.realPath, planned.bytes);
-  servicesOf(context).readLedger.note(planned.realPath, planned.bytes);
+  const { realPath, oldBytes, bytes, stats } = planned;
+  const changedSinceShown = readLedger.hasChangedSinceShown(context.toolCallId, realPath, oldBytes);
+  await writeAtomically({ path: args.file_path, realPath, bytes, seen: stats, signal: context.signal });
+  // What someone else changed is still to be read.
+  if (!planned.hasChanged) readLedger.note(realPath, bytes);
   const times = planned.count === 1 ? "" : `${planned.count} replacements.\n`;
-  const output = times + (await fileDiff(args.file_path, planned.before, planned.after));
-  return planned.hasChanged ? { output, note: changedNote } : { output };
+  const output = times + (await diffOf(args, context, planned));
+  if (planned.hasChanged) return { output, note: changedNote };
+  return changedSinceShown ? { output, note: shownNote } : { output };
+}
+
+function diffOf(args: EditFileArguments, context: ToolContext, planned: PlannedEdit): Promise<string> {
+  const { files } = servicesOf(context);
+  const { realPath, before, after } = planned;
+  const masked = (text: string): string => files.masked(text);
+  return fileDiff({ path: diffPath(files, args.file_path, realPath), before, after, masked });
 }
 
 async function planEdit(args: EditFileArguments, context: ToolContext): Promise<PlannedEdit> {
   const { files, readLedger } = servicesOf(context);
-  const realPath = files.resolve(args.file_path);
-  if (args.old_string === "")
-    throw new ToolError("`old_string` is empty: give the text to replace, or use write_file.");
-  if (args.old_string === args.new_string)
-    throw new ToolError("`old_string` and `new_string` are the same: nothing to do.");
+  const realPath = files.resolveForWriting(args.file_path);
+  checkStrings(args);
   const file = await readTextFile(files, args.file_path, realPath);
   const hasChanged = readLedger.hasChanged(realPath, file.bytes);
-  const replaced = replaceText(file.text, {
-    old: args.old_string,
-    new: args.new_string,
-    all: args.replace_all === true,
-  });
-  if (!replaced.ok) {
-    const words =
-      replaced.reason === "not found"
-        ? notFound(args, file.text)
-        : `\`old_string\` stands ${replaced.count} times in ${args.file_path}: add lines around it, or set replace_all.`;
+  const all = args.replace_all === true;
+  const replaced = replaceText(file.text, { old: args.old_string, new: args.new_string, all });
+  if (replaced.status !== "replaced") {
+    const words = whyNot(args, file.text, replaced);
     throw new ToolError(hasChanged ? `${words}\n${changedNote}` : words);
   }
-  const bytes = encodeText({ ...file, text: replaced.text });
+  if (hasChanged && all) {
+    throw new ToolError(`${args.file_path} was changed since you last read it: read it again first.`);
+  }
+  const bytes = encodeText(replaced.text, file);
   if (bytes === undefined) {
     throw new ToolError(`${args.file_path} is a Latin-1 file, which cannot hold some characters of \`new_string\`.`);
   }
-  return { realPath, before: file.text, after: replaced.text, bytes, count: replaced.count, hasChanged };
+  const { stats, text: before, bytes: oldBytes } = file;
+  return { realPath, before, after: replaced.text, oldBytes, bytes, stats, count: replaced.count, hasChanged };
 }
 
-function notFound(args: EditFileArguments, text: string): string {
-  const words = `\`old_string\` was not found in ${args.file_path}.`;
-  const line = similarLine(text, args.old_string);
-  return line === undefined
-    ? `${words} Read the file and copy the text exactly, without line numbers.`
-    : `${words} Line ${line} is like it but for white space: copy the text exactly, with its indentation.`;
+/** @throws ToolError */
+function checkStrings({ old_string: old, new_string: replacement }: EditFileArguments): void {
+  if (old === "") throw new ToolError("`old_string` is empty: give the text to replace, or use write_file.");
+  if (old === replacement) throw new ToolError("`old_string` and `new_string` are the same: nothing to do.");
+  for (const [name, text] of Object.entries({ old_string: old, new_string: replacement })) {
+    if (!text.isWellFormed())
+      throw new ToolError(`\`${name}\` holds half a character (a lone surrogate): leave it out.`);
+    if (text.includes("\0")) throw new ToolError(`\`${name}\` holds a NUL, which no text file does: leave it out.`);
+  }
 }
 
-const maxComparedLines = 1_000_000;
-
-/** 1-based number of the first line from which on the text is the same but for white space. */
-function similarLine(text: string, wanted: string): number | undefined {
-  const squeeze = (line: string): string => line.replace(/\s+/g, " ").trim();
-  const needle = wanted.trim().split("\n").map(squeeze);
-  const lines = text.split("\n").map(squeeze);
-  // A hint is not worth minutes.
-  if (needle.length * lines.length > maxComparedLines) return undefined;
-  const index = lines.findIndex((_, start) => needle.every((line, offset) => lines[start + offset] === line));
-  return index < 0 ? undefined : index + 1;
+function whyNot(args: EditFileArguments, text: string, replaced: Exclude<Replacement, { status: "replaced" }>): string {
+  const { file_path: path, old_string: old } = args;
+  if (replaced.status === "too large") return `This would make ${path} too large, or change too much of it at once.`;
+  if (replaced.status === "not found") {
+    const hint = nearMiss(text, old) ?? "Read the file and copy the text exactly, without line numbers.";
+    return `\`old_string\` was not found in ${path}. ${hint}`;
+  }
+  const { count, lines } = replaced;
+  const more = count > lines.length ? ", …" : "";
+  return (
+    `\`old_string\` stands ${count} times in ${path} (lines ${lines.join(", ")}${more}): ` +
+    "add lines around it, or set replace_all."
+  );
 }

@@ -1,9 +1,12 @@
 /** Which files tools may touch, whatever name they give them. */
-import { type BigIntStats, type Dirent, readdirSync, statSync } from "node:fs";
-import { basename, isAbsolute, join, relative, resolve, sep } from "node:path";
-import picomatch from "picomatch";
+import type { BigIntStats } from "node:fs";
+import { homedir } from "node:os";
+import { basename, dirname, isAbsolute, join, normalize, relative, resolve, sep } from "node:path";
+import { gateText } from "../text/text-gate.ts";
 import { ToolError } from "../tool-error.ts";
+import { foldedPath, forbiddenMatcher, isInside, type NameMatcher } from "./file-names.ts";
 import { type FollowedPath, followLinks } from "./follow-links.ts";
+import { filesBelow, ForbiddenIdentities, identityKey, identityOf } from "./forbidden-inodes.ts";
 
 export interface FileGuardOptions {
   /** Absolute, as are all paths here. */
@@ -13,25 +16,36 @@ export interface FileGuardOptions {
   forbiddenFiles: readonly string[];
   /** Everything below them too, except a Workspace or scratchpad that lies deeper. */
   forbiddenPaths: readonly string[];
+  /** Where alone files may be written. Default: wherever they may be read. */
+  writable?: { readonly roots: readonly string[]; readonly except: readonly string[] } | undefined;
+  /** Masked in what is shown of files. */
+  secrets?: readonly string[] | undefined;
 }
 
-const maxForbiddenFiles = 5000;
+export interface Opened {
+  stats: BigIntStats;
+  /** Where the system says that it is; `undefined` when it does not say so. */
+  realPath: string | undefined;
+}
+
+/** No system takes a longer one, and each part of it is looked at. */
+const maxPathBytes = 4096;
 
 export class FileGuard {
   readonly workspaceDir: string;
   readonly options: FileGuardOptions;
   readonly #forbiddenRoots: readonly string[];
   readonly #allowedRoots: readonly string[];
-  readonly #matchers: readonly ((path: string) => boolean)[];
+  readonly #foldedWorkspace: string;
+  readonly #matchers: readonly NameMatcher[];
 
   constructor(options: FileGuardOptions) {
     this.options = options;
     this.workspaceDir = realOf(options.workspaceDir);
-    this.#forbiddenRoots = options.forbiddenPaths.flatMap((path) => [resolve(path), realOf(path)]).map(folded);
-    this.#allowedRoots = [options.workspaceDir, options.scratchpadDir]
-      .flatMap((path) => [resolve(path), realOf(path)])
-      .map(folded);
-    this.#matchers = options.forbiddenFiles.flatMap(matchersOf);
+    this.#foldedWorkspace = foldedPath(this.workspaceDir);
+    this.#forbiddenRoots = bothForms(options.forbiddenPaths);
+    this.#allowedRoots = bothForms([options.workspaceDir, options.scratchpadDir]);
+    this.#matchers = options.forbiddenFiles.map(forbiddenMatcher);
   }
 
   /**
@@ -40,15 +54,45 @@ export class FileGuard {
    */
   resolve(path: string): string {
     if (path.includes("\0")) throw new ToolError("The path holds a NUL character: leave it out.");
-    const followed = followLinks(resolve(this.options.workspaceDir, path));
+    if (!path.isWellFormed()) throw new ToolError(`The path holds half a character: ${JSON.stringify(path)}`);
+    const absolute = this.absolute(path);
+    if (Buffer.byteLength(absolute) > maxPathBytes) {
+      throw new ToolError(`The path has more than ${maxPathBytes} bytes, which no system takes.`);
+    }
+    const followed = followLinks(absolute);
     if (followed === undefined) throw new ToolError(`The links of this path go in a circle: ${path}`);
-    if (this.#forbids(followed)) throw forbidden(path);
+    if (this.#forbids(followed)) throw notAllowed(path);
     return followed.real;
   }
 
-  /** For what a directory lists: a real path without links below it. */
-  isForbidden(realPath: string): boolean {
-    return this.#forbids({ real: realPath, visited: [realPath] });
+  /** As `resolve`, of what is to be changed or made. */
+  resolveForWriting(path: string): string {
+    const real = this.resolve(path);
+    const { writable } = this.options;
+    if (writable === undefined) return real;
+    const holds = (root: string): boolean => isInside(foldedPath(realOf(root)), foldedPath(real));
+    if (!writable.roots.some(holds) || writable.except.some(holds)) {
+      throw new ToolError(`Writing to ${JSON.stringify(path)} is not allowed in this sandbox.`);
+    }
+    return real;
+  }
+
+  /** The path as a tool wrote it leads to this file without any link. */
+  isDirect(path: string, realPath: string): boolean {
+    const absolute = normalize(this.absolute(path));
+    if (absolute === realPath) return true;
+    const inside = relative(resolve(this.options.workspaceDir), absolute);
+    return join(this.workspaceDir, inside) === realPath;
+  }
+
+  /** For what a directory lists: a real path without links below it, in a directory that is not forbidden. */
+  isForbiddenName(realPath: string): boolean {
+    return this.#forbidsName(realPath) || this.#forbidsRootName(realPath);
+  }
+
+  /** For a directory that is about to be entered: it may be a forbidden one that was mounted elsewhere. */
+  isForbiddenDirectory(realPath: string, identities = this.identities()): boolean {
+    return this.isForbiddenName(realPath) || identities.hasRoot(identityOf(realPath));
   }
 
   /**
@@ -56,75 +100,89 @@ export class FileGuard {
    * changed meanwhile).
    * @throws ToolError
    */
-  checkOpened(path: string, opened: { stats: BigIntStats; realPath: string | undefined }): void {
-    if (opened.realPath !== undefined && this.isForbidden(opened.realPath)) throw forbidden(path);
-    const plain = this.options.forbiddenFiles.filter((glob) => !/[*?[\]{}()!]/.test(glob));
-    const named = plain.map((name) => resolve(this.options.workspaceDir, name));
-    const below = opened.stats.nlink > 1n ? this.options.forbiddenPaths.flatMap((root) => filesBelow(root)) : [];
-    for (const candidate of [...named, ...this.options.forbiddenPaths, ...below]) {
-      if (isSameFile(candidate, opened.stats)) throw forbidden(path);
-    }
+  checkOpened(path: string, { stats, realPath }: Opened, identities = this.identities()): void {
+    // The system says so of what has been removed since.
+    const names = realPath === undefined ? [] : [realPath, realPath.replace(/ \(deleted\)$/, "")];
+    if (names.some((name) => this.#forbids({ real: name, visited: [name] }))) throw notAllowed(path);
+    const identity = identityKey(stats);
+    if (identities.hasRoot(identity) || identities.hasNamed(identity)) throw notAllowed(path);
+    if (stats.nlink > 1n && identities.hasLinked(identity)) throw notAllowed(path);
   }
 
-  #forbids(followed: FollowedPath): boolean {
-    return followed.visited.some((path) => this.#forbidsName(path)) || this.#forbidsRoot(followed.real);
+  /** Of what is there now. */
+  identities(): ForbiddenIdentities {
+    const { forbiddenPaths, forbiddenFiles } = this.options;
+    return new ForbiddenIdentities({
+      roots: () => forbiddenPaths,
+      named: () =>
+        forbiddenFiles.filter((glob) => !/[*?[\]{}()!]/.test(glob)).map((name) => join(this.workspaceDir, name)),
+      linked: () => this.#linkable(),
+    });
   }
 
-  #forbidsRoot(path: string): boolean {
+  *#linkable(): Generator<string> {
+    const enters = (directory: string): boolean => !this.#allowedRoots.includes(foldedPath(directory));
+    yield* filesBelow(this.options.forbiddenPaths, enters);
+    if (this.#matchers.length === 0) return;
+    for (const path of filesBelow([this.workspaceDir], () => true)) if (this.#forbidsName(path)) yield path;
+  }
+
+  /** Before a text is cut or searched: a half of a secret is not known for one afterwards. */
+  masked(text: string): string {
+    const { secrets } = this.options;
+    return secrets === undefined || secrets.length === 0 ? text : gateText(text, secrets);
+  }
+
+  /** As it is written, links and `..` included. */
+  absolute(path: string): string {
+    if (path === "~" || path.startsWith("~/")) return join(homedir(), path.slice(1));
+    return isAbsolute(path) ? path : `${resolve(this.options.workspaceDir)}${sep}${path}`;
+  }
+
+  #forbids({ real, visited }: FollowedPath): boolean {
+    return (
+      visited.some((path) => this.#forbidsName(path)) || this.#forbidsRootName(real) || this.#forbidsRootIdentity(real)
+    );
+  }
+
+  #forbidsRootName(path: string): boolean {
     if (isProcessFile(path)) return true;
     const depth = deepest(this.#forbiddenRoots, path);
     return depth > 0 && depth >= deepest(this.#allowedRoots, path);
   }
 
+  /** It lies in a forbidden directory that can be reached by another path: a mount, a name that only the system knows. */
+  #forbidsRootIdentity(path: string): boolean {
+    if (this.options.forbiddenPaths.length === 0) return false;
+    const identities = this.identities();
+    for (let current = path; ; current = dirname(current)) {
+      if (this.#allowedRoots.includes(foldedPath(current))) return false;
+      if (identities.hasRoot(identityOf(current))) return true;
+      if (dirname(current) === current) return false;
+    }
+  }
+
   #forbidsName(path: string): boolean {
     if (isProcessFile(path)) return true;
     if (this.#matchers.length === 0) return false;
-    return this.#namesOf(path).some((name) => this.#matchers.some((matches) => matches(folded(name))));
+    return this.#namesOf(path).some((name) => this.#matchers.some((matches) => matches(name)));
   }
 
   /** The path and every directory above it within the Workspace; outside only its own name. */
   #namesOf(path: string): string[] {
-    const inside = relative(this.workspaceDir, path);
-    if (inside === "") return [];
-    if (inside.startsWith("..") || isAbsolute(inside)) return [basename(path)];
-    const steps = inside.split(sep);
+    if (!isInside(this.#foldedWorkspace, foldedPath(path))) return [basename(path)];
+    const steps = stepsOf(path).slice(stepsOf(this.workspaceDir).length);
     return steps.map((_, index) => steps.slice(0, index + 1).join("/"));
   }
 }
 
-function isSameFile(path: string, stats: BigIntStats): boolean {
-  try {
-    const other = statSync(path, { bigint: true, throwIfNoEntry: false });
-    return other?.ino === stats.ino && other.dev === stats.dev;
-  } catch {
-    return false;
-  }
+function stepsOf(path: string): string[] {
+  return path.split(sep).filter((step) => step !== "");
 }
 
-/** At most so many: it is asked for each file that has a second name. */
-function filesBelow(root: string): string[] {
-  const found: string[] = [];
-  const directories = [root];
-  for (let next = directories.pop(); next !== undefined && found.length < maxForbiddenFiles; next = directories.pop()) {
-    for (const entry of entriesOf(next)) {
-      if (entry.isDirectory()) directories.push(join(next, entry.name));
-      else found.push(join(next, entry.name));
-    }
-  }
-  return found;
-}
-
-function entriesOf(directory: string): Dirent[] {
-  try {
-    return readdirSync(directory, { withFileTypes: true });
-  } catch {
-    return [];
-  }
-}
-
-/** Names are compared without case: a file system may not tell them apart. */
-function folded(path: string): string {
-  return path.normalize("NFC").toLowerCase();
+/** As it is written, and without links. */
+function bothForms(paths: readonly string[]): string[] {
+  return paths.flatMap((path) => [resolve(path), realOf(path)]).map(foldedPath);
 }
 
 function realOf(path: string): string {
@@ -133,7 +191,7 @@ function realOf(path: string): string {
 
 /** Length of the longest root that holds the path; 0 when none does. */
 function deepest(roots: readonly string[], path: string): number {
-  const name = folded(path);
+  const name = foldedPath(path);
   let length = 0;
   for (const root of roots) {
     const holds = name === root || name.startsWith(root.endsWith(sep) ? root : root + sep);
@@ -147,14 +205,6 @@ function isProcessFile(path: string): boolean {
   return /^\/proc\/(?:\d+|self|thread-self)(?:\/|$)/.test(path);
 }
 
-function matchersOf(glob: string): ((path: string) => boolean)[] {
-  const pattern = folded(glob)
-    .replace(/^\.?\//, "")
-    .replace(/\/+$/, "");
-  const anywhere = pattern.includes("/") ? pattern : `**/${pattern}`;
-  return [picomatch(anywhere, { dot: true })];
-}
-
-function forbidden(path: string): ToolError {
+function notAllowed(path: string): ToolError {
   return new ToolError(`Access to ${JSON.stringify(path)} is not allowed.`);
 }

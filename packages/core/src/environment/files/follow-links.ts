@@ -1,6 +1,6 @@
 /** Where a path leads, link by link. */
 import { lstatSync, readlinkSync } from "node:fs";
-import { dirname, join, parse, resolve, sep } from "node:path";
+import { isAbsolute, join, parse, sep } from "node:path";
 
 export interface FollowedPath {
   /** Without links, `.` and `..`; what does not exist is taken as it is written. */
@@ -12,14 +12,16 @@ export interface FollowedPath {
 const maxLinks = 40;
 
 /**
- * Synchronous, so that calls for one file keep their order.
+ * As the system does it: what stands before a `..` is followed first, if it is a link. Synchronous, so that calls for
+ * one file keep their order.
+ *
  * @param path Absolute.
  * @returns `undefined` when the links go in a circle.
  */
 export function followLinks(path: string): FollowedPath | undefined {
   const visited: string[] = [];
-  let { root: current } = parse(resolve(path));
-  let rest = stepsOf(resolve(path));
+  let current = parse(path).root;
+  let rest = stepsOf(path);
   let links = 0;
   for (let step = rest.shift(); step !== undefined; step = rest.shift()) {
     const next = join(current, step);
@@ -30,9 +32,8 @@ export function followLinks(path: string): FollowedPath | undefined {
       continue;
     }
     if (++links > maxLinks) return undefined;
-    const absolute = resolve(dirname(next), target);
-    rest = [...stepsOf(absolute), ...rest];
-    current = parse(absolute).root;
+    if (isAbsolute(target)) current = parse(target).root;
+    rest = [...stepsOf(target), ...rest];
   }
   visited.push(current);
   return { real: current, visited };
@@ -42,7 +43,7 @@ function stepsOf(path: string): string[] {
   return path
     .slice(parse(path).root.length)
     .split(sep)
-    .filter((step) => step !== "");
+    .filter((step) => step !== "" && step !== ".");
 }
 
 function linkTarget(path: string): string | undefined {

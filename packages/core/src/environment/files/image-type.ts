@@ -1,4 +1,12 @@
-/** The media type of an image that models take, by its first bytes. */
+/** The images that models take: what they are by their bytes, and whether a provider could refuse them. */
+import { pngSize } from "./png-size.ts";
+
+export interface ImageSize {
+  width: number;
+  height: number;
+}
+
+/** The media type, by the first bytes. */
 export function imageType(bytes: Buffer): string | undefined {
   const ascii = bytes.subarray(0, 16).toString("latin1");
   if (ascii.startsWith("\x89PNG\r\n\x1a\n")) return "image/png";
@@ -6,4 +14,54 @@ export function imageType(bytes: Buffer): string | undefined {
   if (ascii.startsWith("GIF87a") || ascii.startsWith("GIF89a")) return "image/gif";
   if (ascii.startsWith("RIFF") && ascii.slice(8, 12) === "WEBP") return "image/webp";
   return undefined;
+}
+
+/** `undefined` when the file is damaged or ends early, as far as that can be seen without drawing it. */
+export function imageSize(type: string, bytes: Buffer): ImageSize | undefined {
+  const size = sizeReaders[type]?.(bytes);
+  return size === undefined || size.width === 0 || size.height === 0 ? undefined : size;
+}
+
+const sizeReaders: Readonly<Record<string, (bytes: Buffer) => ImageSize | undefined>> = {
+  "image/png": pngSize,
+  "image/jpeg": jpegSize,
+  "image/gif": gifSize,
+  "image/webp": webpSize,
+};
+
+const startOfScan = 0xda;
+const endOfImage = Buffer.from([0xff, 0xd9]);
+/** Frames of every kind, without the tables whose numbers lie among theirs. */
+const frameMarkers = new Set([0xc0, 0xc1, 0xc2, 0xc3, 0xc5, 0xc6, 0xc7, 0xc9, 0xca, 0xcb, 0xcd, 0xce, 0xcf]);
+
+function jpegSize(bytes: Buffer): ImageSize | undefined {
+  let size: ImageSize | undefined;
+  for (let index = 2; index + 4 <= bytes.length && bytes[index] === 0xff; ) {
+    const marker = bytes[index + 1] ?? 0;
+    if (marker === 0xff) {
+      index++;
+      continue;
+    }
+    if (marker === startOfScan) return bytes.lastIndexOf(endOfImage) > index ? size : undefined;
+    if (frameMarkers.has(marker) && index + 9 <= bytes.length) {
+      size = { height: bytes.readUInt16BE(index + 5), width: bytes.readUInt16BE(index + 7) };
+    }
+    index += 2 + Math.max(2, bytes.readUInt16BE(index + 2));
+  }
+  return undefined;
+}
+
+function gifSize(bytes: Buffer): ImageSize | undefined {
+  if (bytes.length < 14 || bytes.lastIndexOf(0x3b) < 13) return undefined;
+  return { width: bytes.readUInt16LE(6), height: bytes.readUInt16LE(8) };
+}
+
+function webpSize(bytes: Buffer): ImageSize | undefined {
+  if (bytes.length < 30 || bytes.readUInt32LE(4) + 8 > bytes.length) return undefined;
+  const kind = bytes.toString("latin1", 12, 16);
+  if (kind === "VP8 ") return { width: bytes.readUInt16LE(26) & 0x3fff, height: bytes.readUInt16LE(28) & 0x3fff };
+  if (kind === "VP8X") return { width: bytes.readUIntLE(24, 3) + 1, height: bytes.readUIntLE(27, 3) + 1 };
+  if (kind !== "VP8L" || bytes[20] !== 0x2f) return undefined;
+  const bits = bytes.readUInt32LE(21);
+  return { width: (bits & 0x3fff) + 1, height: ((bits >>> 14) & 0x3fff) + 1 };
 }

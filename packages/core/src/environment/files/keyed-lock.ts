@@ -1,16 +1,18 @@
 /** One at a time per key, in the order of asking. */
-export class KeyedLock {
-  readonly #last = new Map<string, Promise<unknown>>();
 
+/** Of the whole process: two Sessions may change the same file. */
+const lastOf = new Map<string, Promise<unknown>>();
+
+export class KeyedLock {
   async run<T>(key: string, work: () => Promise<T>): Promise<T> {
-    const before = this.#last.get(key) ?? Promise.resolve();
+    const before = lastOf.get(key) ?? Promise.resolve();
     const mine = before.then(work);
     const settled = mine.catch(() => undefined);
-    this.#last.set(key, settled);
+    lastOf.set(key, settled);
     try {
       return await mine;
     } finally {
-      if (this.#last.get(key) === settled) this.#last.delete(key);
+      if (lastOf.get(key) === settled) lastOf.delete(key);
     }
   }
 }

@@ -6,9 +6,10 @@ import { headOf } from "../../shared/cut.ts";
 import type { Tool, ToolContext, ToolLimits, ToolResult } from "../tool.ts";
 import { servicesOf } from "../tool-context.ts";
 import { ToolError } from "../tool-error.ts";
-import { imageType } from "./image-type.ts";
+import { fileError } from "./file-error.ts";
+import { imageSize, imageType } from "./image-type.ts";
 import { openFile } from "./open-file.ts";
-import { decodeText } from "./text-encoding.ts";
+import { decodeText, formNote } from "./text-encoding.ts";
 
 interface ReadFileArguments {
   file_path: string;
@@ -20,6 +21,8 @@ interface ReadFileArguments {
 /** Files up to this size are taken whole; of larger ones the lines are read as they come. */
 const maxWholeBytes = 8 * 1024 * 1024;
 const maxImageBytes = 5 * 1024 * 1024;
+/** Providers refuse what is wider or higher. */
+const maxImagePixels = 8000;
 const defaultLines = 2000;
 const maxLineLength = 2000;
 /** Leaves room for the words at the end. */
@@ -48,45 +51,78 @@ export function readFileTool(limits: ToolLimits): Tool {
   });
 }
 
+interface Page {
+  /** 1-based. */
+  first: number;
+  count: number;
+}
+
 async function readFile(args: ReadFileArguments, context: ToolContext): Promise<ToolResult> {
   const { files, readLedger } = servicesOf(context);
   const realPath = files.resolve(args.file_path);
   const { handle } = await openFile(files, args.file_path, realPath);
   try {
     const start = await readUpTo(handle, maxWholeBytes);
-    const whole = start.length <= maxWholeBytes;
-    if (whole) readLedger.note(realPath, start);
+    const isWhole = start.length <= maxWholeBytes;
+    readLedger.note(realPath, isWhole ? start : undefined);
     const image = imageType(start);
     if (image !== undefined) return imageResult(args.file_path, image, start);
+    if (start.subarray(0, 1024).includes("%PDF-")) return { output: pdfWords(isWhole ? start.length : undefined) };
+    const masked = (line: string): string => files.masked(line);
     const page = { first: args.offset ?? 1, count: args.limit ?? defaultLines };
-    if (!whole) return { output: await readPage(largeFileLines(handle, context.signal), page) };
-    const decoded = decodeText(start);
-    if (decoded === undefined) return { output: `[binary file, ${start.length} bytes: not shown]` };
-    if (decoded.text === "") return { output: "[the file is empty]" };
-    return { output: await readPage(linesOf(decoded.text), page) };
+    if (!isWhole && start.includes(0)) return { output: "[binary file, larger than 8 MiB: not shown]" };
+    if (!isWhole) return await readPage(largeFileLines(handle, context.signal), page, masked);
+    return await textResult(start, page, masked);
+  } catch (error) {
+    throw fileError(args.file_path, error);
   } finally {
     await handle.close();
   }
+}
+
+type Mask = (line: string) => string;
+
+async function textResult(bytes: Buffer, page: Page, masked: Mask): Promise<ToolResult> {
+  const decoded = decodeText(bytes);
+  if (decoded === undefined) return { output: `[binary file, ${bytes.length} bytes: not shown]` };
+  if (decoded.text === "") return { output: "[the file is empty]" };
+  const result = await readPage(linesOf(decoded.text), page, masked);
+  return { ...result, note: [result.note, formNote(decoded)].filter(Boolean).join("\n") };
 }
 
 function imageResult(path: string, type: string, bytes: Buffer): ToolResult {
   if (bytes.length > maxImageBytes) {
     throw new ToolError(`${path} is an image of more than ${maxImageBytes} bytes: make it smaller to have it shown.`);
   }
+  const size = imageSize(type, bytes);
+  if (size === undefined) throw new ToolError(`${path} begins as ${type} but is damaged or cut off: not shown.`);
+  const { width, height } = size;
+  if (Math.max(width, height) > maxImagePixels) {
+    throw new ToolError(
+      `${path} has ${width} × ${height} pixels, more than ${maxImagePixels} a side: make it smaller to have it shown.`,
+    );
+  }
   return {
-    output: `[${type}, ${bytes.length} bytes]`,
+    output: `[${type}, ${width} × ${height} pixels, ${bytes.length} bytes]`,
     images: [`data:${type};base64,${bytes.toString("base64")}`],
   };
 }
 
-function* linesOf(text: string): Generator<string> {
+function pdfWords(length: number | undefined): string {
+  return `[a PDF${length === undefined ? "" : ` of ${length} bytes`}: not shown; turn it into text or images by a command]`;
+}
+
+/** Lines as they come, some at a time. */
+type Lines = Iterable<string[]> | AsyncIterable<string[]>;
+
+function linesOf(text: string): Lines {
   const lines = text.split("\n");
   if (lines.at(-1) === "") lines.pop();
-  yield* lines;
+  return [lines];
 }
 
 /** In UTF-8; a line is cut, not gathered, when it does not end. */
-async function* largeFileLines(handle: FileHandle, signal: AbortSignal): AsyncGenerator<string> {
+async function* largeFileLines(handle: FileHandle, signal: AbortSignal): AsyncGenerator<string[]> {
   const decoder = new TextDecoder();
   const chunk = Buffer.allocUnsafe(256 * 1024);
   let line = "";
@@ -94,42 +130,43 @@ async function* largeFileLines(handle: FileHandle, signal: AbortSignal): AsyncGe
     signal.throwIfAborted();
     const { bytesRead } = await handle.read(chunk, 0, chunk.length, position);
     if (bytesRead === 0) break;
-    const bytes = chunk.subarray(0, bytesRead);
-    if (position === 0 && bytes.includes(0)) throw new ToolError("The file is binary and too large to be shown.");
     position += bytesRead;
-    const lines = decoder.decode(bytes, { stream: true }).split("\n");
-    for (const [index, part] of lines.entries()) {
-      if (line.length <= maxLineLength) line += part;
-      if (index === lines.length - 1) break;
-      yield line;
-      line = "";
-    }
+    const [first = "", ...rest] = decoder.decode(chunk.subarray(0, bytesRead), { stream: true }).split("\n");
+    if (line.length <= 2 * maxLineLength) line += first;
+    const last = rest.pop();
+    if (last === undefined) continue;
+    yield [line, ...rest];
+    line = last;
   }
-  if (line !== "") yield line;
+  if (line !== "") yield [line];
 }
 
-async function readPage(
-  lines: Iterable<string> | AsyncIterable<string>,
-  page: { first: number; count: number },
-): Promise<string> {
+/** What says that there is more stands outside of the limit of the output. */
+async function readPage(lines: Lines, page: Page, masked: Mask): Promise<ToolResult> {
   const shown: string[] = [];
   let length = 0;
   let number = 0;
-  for await (const line of lines) {
-    number++;
-    if (number < page.first) continue;
-    const text = numbered(number, line.endsWith("\r") ? line.slice(0, -1) : line);
-    if (shown.length >= page.count || (length + text.length > maxTextLength && shown.length > 0)) {
-      return `${shown.join("\n")}\n[more lines follow: go on with offset ${number}]`;
+  for await (const some of lines) {
+    if (number + some.length < page.first) {
+      number += some.length;
+      continue;
     }
-    shown.push(text);
-    length += text.length + 1;
+    for (const line of some) {
+      number++;
+      if (number < page.first) continue;
+      const text = numbered(number, line.endsWith("\r") ? line.slice(0, -1) : line, masked);
+      if (shown.length >= page.count || (length + text.length > maxTextLength && shown.length > 0)) {
+        return { output: shown.join("\n"), note: `[more lines follow: go on with offset ${number}]` };
+      }
+      shown.push(text);
+      length += text.length + 1;
+    }
   }
   if (shown.length === 0) throw new ToolError(`The file has ${number} lines: offset ${page.first} is past its end.`);
-  return shown.join("\n");
+  return { output: shown.join("\n") };
 }
 
-function numbered(number: number, line: string): string {
-  const text = line.length > maxLineLength ? `${headOf(line, maxLineLength)} [… the line goes on]` : line;
+function numbered(number: number, line: string, masked: Mask): string {
+  const text = line.length > maxLineLength ? `${headOf(masked(line), maxLineLength)} [… the line goes on]` : line;
   return `${String(number).padStart(6)}\t${text}`;
 }

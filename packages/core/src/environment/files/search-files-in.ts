@@ -1,12 +1,13 @@
 /** The work of list_files and search_files: synchronous, for a thread that can be ended. */
-import { type BigIntStats, statSync } from "node:fs";
-import { relative } from "node:path";
+import { closeSync, readlinkSync, readSync, statSync } from "node:fs";
 import { headOf } from "../../shared/cut.ts";
-import { readRegularFileSync } from "../../shared/regular-file.ts";
+import { openRegularFileSync } from "../../shared/regular-file.ts";
 import { FileGuard, type FileGuardOptions } from "./file-guard.ts";
 import { toExpression } from "./search-pattern.ts";
+import type { ForbiddenIdentities } from "./forbidden-inodes.ts";
+import { shownName } from "./shown-path.ts";
 import { decodeText } from "./text-encoding.ts";
-import { globMatcher, walk } from "./walk.ts";
+import { globMatcher, walk, type WalkedEntry } from "./walk.ts";
 
 export interface SearchJob {
   guard: FileGuardOptions;
@@ -22,19 +23,19 @@ export interface SearchJob {
 const maxEntries = 200_000;
 const maxSearchedBytes = 8 * 1024 * 1024;
 const maxLineLength = 300;
+const maxLargeFilesTold = 5;
+const stoppedEarly = `[stopped after ${maxEntries} entries: give a path further down]`;
 
 export function runSearch(job: SearchJob): string {
   const guard = new FileGuard(job.guard);
-  return job.pattern === undefined ? listFiles(guard, job) : searchFiles(guard, job, toExpression(job.pattern));
+  return job.pattern === undefined ? listFiles(guard, job) : new Search(guard, job, toExpression(job.pattern)).run();
 }
 
 function listFiles(guard: FileGuard, job: SearchJob): string {
-  const matches = globMatcher(job.root, job.glob);
   const lines: string[] = [];
-  let seen = 0;
-  for (const entry of walk({ guard, root: job.root })) {
-    if (++seen > maxEntries)
-      return [...lines, `[stopped after ${maxEntries} entries: give a path further down]`].join("\n");
+  const matches = globMatcher(job.root, job.glob);
+  for (const entry of entriesIn(guard, job.root)) {
+    if (entry === undefined) return [...lines, stoppedEarly].join("\n");
     if (!matches(entry.path) || (job.glob !== undefined && entry.kind === "directory")) continue;
     if (lines.length >= job.limit) {
       return [...lines, `[more than ${job.limit}: give a path further down, or a glob]`].join("\n");
@@ -44,54 +45,139 @@ function listFiles(guard: FileGuard, job: SearchJob): string {
   return lines.length === 0 ? "[no files]" : lines.join("\n");
 }
 
-function searchFiles(guard: FileGuard, job: SearchJob, expression: RegExp): string {
-  const found: string[] = [];
-  for (const path of filesToSearch(guard, job)) {
-    const text = readText(guard, path);
-    if (text === undefined) continue;
-    for (const [index, line] of text.split("\n").entries()) {
-      const match = expression.exec(line);
-      if (match === null) continue;
-      if (found.length >= job.limit)
-        return [...found, `[more than ${job.limit}: narrow the pattern, the path or the glob]`].join("\n");
-      found.push(`${shownName(guard, path)}:${index + 1}: ${excerpt(line, match.index)}`);
+/** `undefined` at the end says that there would be more. */
+function* entriesIn(guard: FileGuard, root: string): Generator<WalkedEntry | undefined> {
+  let seen = 0;
+  for (const entry of walk({ guard, root })) {
+    if (++seen > maxEntries) {
+      yield undefined;
+      return;
+    }
+    yield entry;
+  }
+}
+
+class Search {
+  readonly #guard: FileGuard;
+  readonly #job: SearchJob;
+  readonly #expression: RegExp;
+  readonly #identities: ForbiddenIdentities;
+  readonly #found: string[] = [];
+  readonly #tooLarge: string[] = [];
+  #isStopped = false;
+
+  constructor(guard: FileGuard, job: SearchJob, expression: RegExp) {
+    this.#guard = guard;
+    this.#identities = guard.identities();
+    this.#job = job;
+    this.#expression = expression;
+  }
+
+  run(): string {
+    const isComplete = this.#searchAll();
+    const lines = [...this.#found];
+    if (!isComplete) lines.push(`[more than ${this.#job.limit}: narrow the pattern, the path or the glob]`);
+    if (lines.length === 0) lines.push("[no matches]");
+    if (this.#isStopped) lines.push(stoppedEarly);
+    if (this.#tooLarge.length > 0) lines.push(this.#largeWords());
+    return lines.join("\n");
+  }
+
+  /** `false` when there are more matches than were asked for. */
+  #searchAll(): boolean {
+    for (const path of this.#files()) {
+      const text = this.#read(path);
+      if (text !== undefined && !this.#searchText(path, text)) return false;
+    }
+    return true;
+  }
+
+  *#files(): Generator<string> {
+    const { root, glob } = this.#job;
+    if (statSync(root).isFile()) {
+      yield root;
+      return;
+    }
+    const matches = globMatcher(root, glob);
+    for (const entry of entriesIn(this.#guard, root)) {
+      if (entry === undefined) this.#isStopped = true;
+      else if (entry.kind === "file" && matches(entry.path)) yield entry.path;
     }
   }
-  return found.length === 0 ? "[no matches]" : found.join("\n");
+
+  #searchText(path: string, text: string): boolean {
+    let number = 0;
+    for (const line of linesOf(text)) {
+      number++;
+      const match = this.#expression.exec(line);
+      if (match === null) continue;
+      if (this.#found.length >= this.#job.limit) return false;
+      this.#found.push(`${shownName(this.#guard, path)}:${number}: ${excerpt(line, match.index)}`);
+    }
+    return true;
+  }
+
+  /** `undefined` for what is no text, too large, forbidden under its other name, or cannot be read. */
+  #read(path: string): string | undefined {
+    try {
+      const { descriptor, stats } = openRegularFileSync(path);
+      try {
+        const opened = { stats, realPath: whereElse(descriptor, path) };
+        this.#guard.checkOpened(path, opened, this.#identities);
+        if (stats.size <= maxSearchedBytes) {
+          const text = decodeText(readWhole(descriptor, Number(stats.size)))?.text;
+          return text && this.#guard.masked(text);
+        }
+        this.#tooLarge.push(shownName(this.#guard, path));
+      } finally {
+        closeSync(descriptor);
+      }
+    } catch {
+      // Nothing is found in it.
+    }
+    return undefined;
+  }
+
+  #largeWords(): string {
+    const told = this.#tooLarge.slice(0, maxLargeFilesTold);
+    const more = this.#tooLarge.length - told.length;
+    const words = more > 0 ? `${told.join(", ")} and ${more} more` : told.join(", ");
+    return `[not searched, since larger than 8 MiB: ${words}; search them by a command]`;
+  }
 }
 
-function* filesToSearch(guard: FileGuard, job: SearchJob): Generator<string> {
-  if (statSync(job.root).isFile()) {
-    yield job.root;
-    return;
-  }
-  const matches = globMatcher(job.root, job.glob);
-  let seen = 0;
-  for (const entry of walk({ guard, root: job.root })) {
-    if (++seen > maxEntries) return;
-    if (entry.kind === "file" && matches(entry.path)) yield entry.path;
-  }
-}
-
-/** `undefined` for what is no text, too large, forbidden under its other name, or cannot be read. */
-function readText(guard: FileGuard, path: string): string | undefined {
+/** `undefined` when it is where it was looked for, or the system does not say. */
+function whereElse(descriptor: number, path: string): string | undefined {
   try {
-    const check = (stats: BigIntStats): void => guard.checkOpened(path, { stats, realPath: undefined });
-    return decodeText(readRegularFileSync(path, { maxBytes: maxSearchedBytes, check }))?.text;
+    const found = readlinkSync(`/proc/self/fd/${descriptor}`);
+    return found === path ? undefined : found;
   } catch {
     return undefined;
   }
 }
 
-function shownName(guard: FileGuard, path: string): string {
-  const inside = relative(guard.workspaceDir, path);
-  return inside === "" || inside.startsWith("..") ? path : inside;
+function readWhole(descriptor: number, size: number): Buffer {
+  const bytes = Buffer.allocUnsafe(size);
+  let length = 0;
+  for (let read = -1; read !== 0 && length < size; length += read) {
+    read = readSync(descriptor, bytes, length, size - length, length);
+  }
+  return bytes.subarray(0, length);
+}
+
+/** One after another: a large file has more of them than are worth keeping. */
+function* linesOf(text: string): Generator<string> {
+  for (let start = 0; start < text.length; ) {
+    const end = text.indexOf("\n", start);
+    const next = end < 0 ? text.length : end;
+    yield text.slice(start, text[next - 1] === "\r" && next > start ? next - 1 : next);
+    start = next + 1;
+  }
 }
 
 /** The line, or the part of a long one in which the match begins. */
 function excerpt(line: string, index: number): string {
-  const whole = line.endsWith("\r") ? line.slice(0, -1) : line;
-  if (whole.length <= maxLineLength) return whole;
+  if (line.length <= maxLineLength) return line;
   const start = Math.max(0, index - maxLineLength / 3);
-  return `${start > 0 ? "…" : ""}${headOf(whole.slice(start), maxLineLength)}…`.toWellFormed();
+  return `${start > 0 ? "…" : ""}${headOf(line.slice(start), maxLineLength)}…`.toWellFormed();
 }

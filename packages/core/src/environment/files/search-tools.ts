@@ -1,11 +1,12 @@
 import { stat } from "node:fs/promises";
-import { isAbsolute, relative, resolve } from "node:path";
+import { normalize, resolve } from "node:path";
 import { defineTool } from "../define-tool.ts";
 import type { Tool, ToolContext, ToolLimits } from "../tool.ts";
 import { servicesOf } from "../tool-context.ts";
 import { ToolError } from "../tool-error.ts";
 import type { FileGuard } from "./file-guard.ts";
-import { fileError } from "./open-file.ts";
+import { fileError } from "./file-error.ts";
+import { isInside } from "./file-names.ts";
 import { runSearchJob } from "./search-job.ts";
 import { wordsOf } from "../../shared/error-words.ts";
 import { toExpression } from "./search-pattern.ts";
@@ -92,7 +93,7 @@ async function search(args: SearchFilesArguments, context: ToolContext): Promise
 async function searchRoot(guard: FileGuard, path: string | undefined, kind: "directory" | "any"): Promise<string> {
   const name = path ?? ".";
   const root = guard.resolve(name);
-  const written = resolve(guard.options.workspaceDir, name);
+  const written = normalize(guard.absolute(name));
   if (isInside(resolve(guard.options.workspaceDir), written) && !isInside(guard.workspaceDir, root)) {
     throw new ToolError(`${name} leads out of the Workspace: give the path that it leads to.`);
   }
@@ -101,9 +102,4 @@ async function searchRoot(guard: FileGuard, path: string | undefined, kind: "dir
   });
   if (entry.isDirectory() || (kind === "any" && entry.isFile())) return root;
   throw new ToolError(`${name} is not a directory.`);
-}
-
-function isInside(directory: string, path: string): boolean {
-  const inside = relative(directory, path);
-  return inside !== ".." && !inside.startsWith("../") && !isAbsolute(inside);
 }

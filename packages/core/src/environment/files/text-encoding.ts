@@ -1,13 +1,17 @@
 /** Bytes of a text file into text and back, byte-equal where the text is unchanged. */
 import { isUtf8 } from "node:buffer";
+import { brokenUtf8FromText, readBrokenUtf8 } from "./broken-utf8.ts";
 
-type Encoding = "utf8" | "utf16le" | "utf16be" | "latin1";
+type Encoding = "utf8" | "utf16le" | "utf16be" | "windows-1252";
 
-export interface DecodedText {
-  /** Without the byte order mark. */
-  text: string;
+export interface TextForm {
   encoding: Encoding;
   byteOrderMark: boolean;
+}
+
+export interface DecodedText extends TextForm {
+  /** Without the byte order mark. Bytes that are no UTF-8 are lone surrogates in it. */
+  text: string;
 }
 
 const marks: readonly { bytes: readonly number[]; encoding: Encoding }[] = [
@@ -16,32 +20,60 @@ const marks: readonly { bytes: readonly number[]; encoding: Encoding }[] = [
   { bytes: [0xfe, 0xff], encoding: "utf16be" },
 ];
 
-/** What is neither UTF-8 nor marked as UTF-16 is read as Latin-1. `undefined` for binary data. */
+/** `undefined` for binary data, which is what has a NUL in it. */
 export function decodeText(bytes: Buffer): DecodedText | undefined {
   const mark = marks.find((candidate) => candidate.bytes.every((byte, index) => bytes[index] === byte));
-  if (mark !== undefined) {
-    const body = bytes.subarray(mark.bytes.length);
-    if (mark.encoding !== "utf8") {
-      if (body.length % 2 !== 0) return undefined;
-      return { text: decodeUtf16(body, mark.encoding), encoding: mark.encoding, byteOrderMark: true };
-    }
-    if (isUtf8(body)) return { text: body.toString("utf8"), encoding: "utf8", byteOrderMark: true };
+  const byteOrderMark = mark !== undefined;
+  const body = bytes.subarray(mark?.bytes.length ?? 0);
+  if (mark !== undefined && mark.encoding !== "utf8") {
+    const text = body.length % 2 === 0 ? decodeUtf16(body, mark.encoding) : "\0";
+    return text.includes("\0") ? undefined : { text, encoding: mark.encoding, byteOrderMark };
   }
-  if (bytes.includes(0)) return undefined;
-  const encoding = isUtf8(bytes) ? "utf8" : "latin1";
-  return { text: bytes.toString(encoding), encoding, byteOrderMark: false };
+  if (body.includes(0)) return undefined;
+  if (isUtf8(body)) return { text: body.toString("utf8"), encoding: "utf8", byteOrderMark };
+  const broken = readBrokenUtf8(body);
+  if (byteOrderMark || broken.sequences > broken.invalidBytes) {
+    return { text: broken.text, encoding: "utf8", byteOrderMark };
+  }
+  return { text: decodeWindows1252(body), encoding: "windows-1252", byteOrderMark };
 }
 
 /** @returns `undefined` when the encoding lacks a character of the text. */
-export function encodeText(decoded: DecodedText): Buffer | undefined {
-  const { text, encoding } = decoded;
-  if (encoding === "latin1") return /[\u0100-\uFFFF]/.test(text) ? undefined : Buffer.from(text, "latin1");
-  const marked = decoded.byteOrderMark ? `\uFEFF${text}` : text;
-  if (encoding === "utf8") return Buffer.from(marked, "utf8");
+export function encodeText(text: string, { encoding, byteOrderMark }: TextForm): Buffer | undefined {
+  if (encoding === "windows-1252") return encodeWindows1252(text);
+  const marked = byteOrderMark ? `\uFEFF${text}` : text;
+  if (encoding === "utf8") return brokenUtf8FromText(marked);
   const bytes = Buffer.from(marked, "utf16le");
   return encoding === "utf16be" ? bytes.swap16() : bytes;
 }
 
+/** What a reader should know of how the text was read. */
+export function formNote({ text, encoding }: DecodedText): string | undefined {
+  if (encoding === "windows-1252") return "[this is no UTF-8: read, and written again, as Windows-1252 (Latin-1)]";
+  if (text.isWellFormed()) return undefined;
+  return encoding === "utf8"
+    ? "[some bytes are no UTF-8 and shown as \uFFFD; an edit of other places leaves them as they are]"
+    : "[some units are half a character and shown as \uFFFD; an edit of other places leaves them as they are]";
+}
+
 function decodeUtf16(bytes: Buffer, encoding: Encoding): string {
   return encoding === "utf16be" ? Buffer.from(bytes).swap16().toString("utf16le") : bytes.toString("utf16le");
+}
+
+/** What it has in the place of the controls of Latin-1, from 0x80 on; five of them it leaves as they are. */
+const instead = "€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008DŽ\u008F\u0090‘’“”•–—˜™š›œ\u009DžŸ";
+
+function decodeWindows1252(bytes: Buffer): string {
+  const controls = /[^\p{ASCII}\u00A0-\u00FF]/gu;
+  return bytes.toString("latin1").replace(controls, (unit) => instead[unit.charCodeAt(0) - 0x80] ?? unit);
+}
+
+function encodeWindows1252(text: string): Buffer | undefined {
+  let isComplete = true;
+  const units = text.replace(/[^\p{ASCII}\u00A0-\u00FF]/gu, (character) => {
+    const index = instead.indexOf(character);
+    if (index < 0) isComplete = false;
+    return String.fromCharCode(0x80 + Math.max(0, index));
+  });
+  return isComplete ? Buffer.from(units, "latin1") : undefined;
 }

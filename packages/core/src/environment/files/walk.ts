@@ -19,14 +19,17 @@ export interface WalkOptions {
 
 /** Leaves out what is forbidden, what .gitignore names, and `.git`. */
 export function* walk({ guard, root }: WalkOptions): Generator<WalkedEntry> {
+  const identities = guard.identities();
   const queue = [{ directory: root, rules: IgnoreRules.load(guard.workspaceDir, root) }];
-  for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
-    for (const entry of entriesOf(next.directory)) {
-      const path = join(next.directory, entry.name);
+  // The queue is walked along, not shifted: it may be long.
+  for (const { directory, rules } of queue) {
+    for (const entry of entriesOf(directory)) {
+      const path = join(directory, entry.name);
       const kind = kindOf(entry);
-      if (entry.name === ".git" || guard.isForbidden(path) || next.rules.ignores(path, kind === "directory")) continue;
+      if (entry.name === ".git" || rules.ignores(path, kind === "directory")) continue;
+      if (kind === "directory" ? guard.isForbiddenDirectory(path, identities) : guard.isForbiddenName(path)) continue;
       yield { path, kind };
-      if (kind === "directory") queue.push({ directory: path, rules: next.rules.enter(path) });
+      if (kind === "directory") queue.push({ directory: path, rules: rules.enter(path) });
     }
   }
 }
@@ -34,7 +37,7 @@ export function* walk({ guard, root }: WalkOptions): Generator<WalkedEntry> {
 /** @param glob Relative to the root; without a slash it holds in every directory. `undefined` = everything. */
 export function globMatcher(root: string, glob: string | undefined): (path: string) => boolean {
   if (glob === undefined) return () => true;
-  const pattern = glob.replace(/^\.\//, "");
+  const pattern = glob.replace(/^\.?\//, "");
   const matches = picomatch(pattern, { dot: true });
   if (!pattern.includes("/")) return (path) => matches(basename(path));
   return (path) => matches(relative(root, path).split(sep).join("/"));

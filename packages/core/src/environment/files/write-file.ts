@@ -1,15 +1,13 @@
-import { lstat, mkdir } from "node:fs/promises";
-import { dirname } from "node:path";
-import { readUpTo } from "../../shared/regular-file.ts";
+import { mask } from "../../shared/secrets.ts";
 import { defineTool } from "../define-tool.ts";
 import type { Tool, ToolContext, ToolLimits, ToolResult } from "../tool.ts";
 import { servicesOf } from "../tool-context.ts";
+import { ToolError } from "../tool-error.ts";
 import { writeAtomically } from "./atomic-write.ts";
 import { fileDiff } from "./file-diff.ts";
-import { ToolError } from "../tool-error.ts";
-import type { FileGuard } from "./file-guard.ts";
-import { fileError, openFile, refuseSpecial } from "./open-file.ts";
-import { decodeText } from "./text-encoding.ts";
+import { diffPath, shownPath } from "./shown-path.ts";
+import { type DecodedText, decodeText, encodeText } from "./text-encoding.ts";
+import { maxEditBytes, type OldFile, readIfThere } from "./text-file.ts";
 
 interface WriteFileArguments {
   file_path: string;
@@ -17,15 +15,23 @@ interface WriteFileArguments {
   description?: string;
 }
 
-/** Of a larger file no diff is made. */
-const maxDiffBytes = 8 * 1024 * 1024;
+interface PlannedWrite {
+  realPath: string;
+  old: OldFile | undefined;
+  oldText: DecodedText | undefined;
+  /** As it will stand in the file. */
+  text: string;
+  bytes: Buffer;
+  /** What of the old file stays, which `content` does not say. */
+  kept: string;
+}
 
 export function writeFileTool(limits: ToolLimits): Tool {
   return defineTool<WriteFileArguments>({
     name: "write_file",
     description:
       "Creates a file, or replaces all that is in it, in one step. Missing directories are created. Answers with a diff. " +
-      "To change a part of a file, use edit_file.",
+      "Mode, encoding and CR LF line ends of a file that is there stay. To change a part of a file, use edit_file.",
     parameters: {
       type: "object",
       properties: {
@@ -39,56 +45,98 @@ export function writeFileTool(limits: ToolLimits): Tool {
     permission: "rw",
     ...limits,
     preview: async (args, context) => {
-      const { files } = servicesOf(context);
-      const old = await readOld(files, args.file_path, files.resolve(args.file_path));
+      const { files, readLedger } = servicesOf(context);
+      const planned = await planWrite(args, context);
+      readLedger.noteShown(context.toolCallId, planned.old && (planned.old.bytes ?? tooLarge));
+      const name = shownPath(files, args.file_path, planned.realPath);
       return {
-        summary: args.description ?? `${old === undefined ? "Create" : "Replace"} ${args.file_path}.`,
-        diff: await diffOf(args, old),
+        summary: args.description ?? `${planned.old === undefined ? "Create" : "Replace"} ${name}.`,
+        diff: await diffOf(args, context, planned),
       };
     },
     execute: (args, context) => {
       const { files, fileLock } = servicesOf(context);
-      const realPath = files.resolve(args.file_path);
-      return fileLock.run(realPath, () => writeFile(args, context, realPath));
+      return fileLock.run(files.resolveForWriting(args.file_path), () => writeFile(args, context));
     },
   });
 }
 
-async function writeFile(args: WriteFileArguments, context: ToolContext, realPath: string): Promise<ToolResult> {
+/** Stands for the bytes of a file that is not compared. */
+const tooLarge = Buffer.from("large");
+
+async function writeFile(args: WriteFileArguments, context: ToolContext): Promise<ToolResult> {
   const { files, readLedger } = servicesOf(context);
-  const old = await readOld(files, args.file_path, realPath);
-  if (old !== undefined && readLedger.hasChanged(realPath, old)) {
-    throw new ToolError(`${args.file_path} was changed by someone else since you last saw it: read it again first.`);
+  const planned = await planWrite(args, context);
+  const { realPath, old, bytes } = planned;
+  refuseChanged(args, context, planned);
+  const name = shownPath(files, args.file_path, realPath);
+  if (old?.bytes?.equals(bytes) === true) {
+    readLedger.note(realPath, bytes);
+    return { output: `${name} holds exactly this already.` };
   }
-  const bytes = Buffer.from(args.content, "utf8");
   context.signal.throwIfAborted();
-  await mkdir(dirname(realPath), { recursive: true }).catch((error: unknown) => {
-    throw fileError(args.file_path, error);
-  });
-  // The directories that were there may have been changed for links meanwhile.
-  if (files.resolve(realPath) !== realPath) throw new ToolError(`${args.file_path} leads elsewhere now: try again.`);
-  await writeAtomically(args.file_path, realPath, bytes);
-  readLedger.note(realPath, bytes);
-  const done = `${old === undefined ? "Created" : "Replaced"} ${args.file_path} (${bytes.length} bytes).`;
-  return { output: `${done}\n${await diffOf(args, old)}` };
+  await writeAtomically({ path: args.file_path, realPath, bytes, seen: old?.stats, signal: context.signal });
+  readLedger.note(realPath, bytes.length > maxEditBytes ? undefined : bytes);
+  const done = `${old === undefined ? "Created" : "Replaced"} ${name} (${bytes.length} bytes${planned.kept}).`;
+  return { output: `${done}\n${await diffOf(args, context, planned)}` };
 }
 
-/** What the file holds now; `undefined` when there is none. */
-async function readOld(guard: FileGuard, path: string, realPath: string): Promise<Buffer | undefined> {
-  const entry = await lstat(realPath).catch(() => undefined);
-  if (entry === undefined) return undefined;
-  refuseSpecial(path, entry);
-  const { handle } = await openFile(guard, path, realPath);
-  try {
-    return await readUpTo(handle, maxDiffBytes);
-  } finally {
-    await handle.close();
+/** @throws ToolError when the file is not what the model, or whoever allowed this, has seen. */
+function refuseChanged(args: WriteFileArguments, context: ToolContext, { realPath, old }: PlannedWrite): void {
+  const { readLedger } = servicesOf(context);
+  const now = old && (old.bytes ?? tooLarge);
+  if (now !== undefined && readLedger.hasChanged(realPath, now)) {
+    throw new ToolError(`${args.file_path} was changed since you last read it: read it again first.`);
+  }
+  if (readLedger.hasChangedSinceShown(context.toolCallId, realPath, now)) {
+    throw new ToolError(`${args.file_path} was changed since this was shown for a decision: read it again first.`);
   }
 }
 
-async function diffOf(args: WriteFileArguments, old: Buffer | undefined): Promise<string> {
-  if (old === undefined) return fileDiff(args.file_path, "", args.content);
-  const decoded = old.length > maxDiffBytes ? undefined : decodeText(old);
-  if (decoded === undefined) return "[what it held before was binary or very large: no diff]\n";
-  return fileDiff(args.file_path, decoded.text, args.content);
+async function planWrite(args: WriteFileArguments, context: ToolContext): Promise<PlannedWrite> {
+  const { files } = servicesOf(context);
+  const realPath = files.resolveForWriting(args.file_path);
+  if (args.file_path.endsWith("/")) throw new ToolError(`${args.file_path} names a directory: add a file name.`);
+  if (!args.content.isWellFormed()) {
+    throw new ToolError("`content` holds half a character (a lone surrogate): leave it out.");
+  }
+  const old = await readIfThere(files, args.file_path, realPath);
+  const oldText = old?.bytes && decodeText(old.bytes);
+  if (args.content.includes(mask) && oldText !== undefined && files.masked(oldText.text) !== oldText.text) {
+    throw new ToolError(
+      `${args.file_path} holds a secret, which you see as ${mask} and would overwrite: use edit_file, and leave it alone.`,
+    );
+  }
+  return { realPath, old, oldText, ...formed(args.content, oldText) };
+}
+
+/** Whoever writes a file anew has seen neither its encoding nor its line ends. */
+function formed(content: string, old: DecodedText | undefined): Pick<PlannedWrite, "text" | "bytes" | "kept"> {
+  const kept: string[] = [];
+  let text = content;
+  if (old !== undefined && /\r\n/.test(old.text) && !/(?<!\r)\n/.test(old.text) && !content.includes("\r")) {
+    text = content.replaceAll("\n", "\r\n");
+    if (text !== content) kept.push("CR LF line ends");
+  }
+  const form = { encoding: old?.encoding ?? "utf8", byteOrderMark: old?.byteOrderMark === true } as const;
+  const bare = form.byteOrderMark && text.startsWith("\uFEFF") ? text.slice(1) : text;
+  const encoded = old && encodeText(bare, form);
+  if (old === undefined || encoded === undefined)
+    return { text, bytes: Buffer.from(text, "utf8"), kept: keptWords(kept) };
+  if (form.byteOrderMark) kept.push("byte order mark");
+  if (form.encoding !== "utf8") kept.push(`encoding ${form.encoding}`);
+  return { text: bare, bytes: encoded, kept: keptWords(kept) };
+}
+
+function keptWords(kept: readonly string[]): string {
+  return kept.length === 0 ? "" : `; kept: ${kept.join(", ")}`;
+}
+
+async function diffOf(args: WriteFileArguments, context: ToolContext, planned: PlannedWrite): Promise<string> {
+  const { old, oldText, text } = planned;
+  if (old !== undefined && oldText === undefined) return "[what it held before was binary or very large: no diff]\n";
+  const { files } = servicesOf(context);
+  const path = diffPath(files, args.file_path, planned.realPath);
+  const masked = (line: string): string => files.masked(line);
+  return fileDiff({ path, before: oldText?.text ?? "", after: text, masked });
 }

@@ -17,6 +17,11 @@ export class LineRewriter {
     return this.#done.length + this.#line.length;
   }
 
+  /** The unfinished line as it stands, as far as it has not been given out. */
+  get unfinished(): string {
+    return this.#line;
+  }
+
   push(text: string): void {
     const simple = !this.#carriageReturn && !text.includes("\r") && !text.includes("\b");
     if (simple) this.#pushSimple(text);

@@ -1,6 +1,6 @@
 /** The output that the model gets: whole, or head and tail with the whole kept in a file. Memory is bounded. */
 import { randomUUID } from "node:crypto";
-import { closeSync, mkdirSync, openSync, writeSync } from "node:fs";
+import { closeSync, mkdirSync, openSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { headOf, tailOf } from "../../shared/cut.ts";
 
@@ -33,6 +33,11 @@ export class OutputStore {
     return this.#length;
   }
 
+  /** The beginning, at most `limit` characters. */
+  get head(): string {
+    return this.#head;
+  }
+
   get endsLine(): boolean {
     return (this.#spill === undefined ? this.#head : this.#tail).endsWith("\n");
   }
@@ -46,8 +51,7 @@ export class OutputStore {
         this.#head = all;
         return;
       }
-      this.#spill = new SpillFile(join(this.#scratchpadDir, "outputs"));
-      this.#spill.write(all);
+      this.#spill = this.#openSpill(all);
       this.#head = headOf(all, this.#limit);
       this.#tail = tailOf(all, this.#limit);
       return;
@@ -57,22 +61,38 @@ export class OutputStore {
     if (this.#tail.length > 4 * this.#limit + 64 * 1024) this.#tail = tailOf(this.#tail, this.#limit);
   }
 
-  /** The text for the model, at most `limit` characters. */
-  finish(): string {
+  /**
+   * The text for the model; nothing is appended any more.
+   *
+   * @param limit Characters at most: the store's limit or less.
+   */
+  finish(limit: number = this.#limit): string {
+    if (this.#length <= limit) return this.#head;
+    this.#spill ??= this.#openSpill(this.#head);
     const spill = this.#spill;
-    if (spill === undefined) return this.#head;
     spill.close();
     const marker = (leftOut: number): string => `\n[… ${leftOut} characters left out; ${spill.words()} …]\n`;
-    const room = this.#limit - marker(this.#length).length;
-    if (room < 2) return `${headOf(this.#head, this.#limit - 3)}[…]`;
+    const room = limit - marker(this.#length).length;
+    if (room < 2) return `${headOf(this.#head, limit - 3)}[…]`;
     const head = headOf(this.#head, Math.floor(room / 2));
-    const tail = tailOf(this.#tail, room - Math.floor(room / 2));
+    const tail = tailOf(this.#tail === "" ? this.#head : this.#tail, room - Math.floor(room / 2));
     return head + marker(this.#length - head.length - tail.length) + tail;
   }
 
   /** Closes the file of a store that is not finished. */
   close(): void {
     this.#spill?.close();
+  }
+
+  /** For text that nobody is given: its file goes too. */
+  discard(): void {
+    this.#spill?.remove();
+  }
+
+  #openSpill(text: string): SpillFile {
+    const spill = new SpillFile(join(this.#scratchpadDir, "outputs"));
+    spill.write(text);
+    return spill;
   }
 }
 
@@ -117,6 +137,11 @@ class SpillFile {
   close(): void {
     if (this.#descriptor !== undefined) closeSync(this.#descriptor);
     this.#descriptor = undefined;
+  }
+
+  remove(): void {
+    this.close();
+    rmSync(this.#path, { force: true });
   }
 }
 

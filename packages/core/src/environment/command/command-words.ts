@@ -1,0 +1,31 @@
+/** What is said of commands. */
+import { shortened } from "../../shared/cut.ts";
+import type { Command, CommandEnd } from "./command.ts";
+
+const maxQuoted = 200;
+
+/** How it ended; told outside the limit of the output. */
+export function exitNote(exit: CommandEnd): string {
+  const left = exit.leftOver === 1 ? "1 process" : `${exit.leftOver} processes`;
+  const lines = [exit.signal === null ? `[exit code: ${exit.code ?? "unknown"}]` : `[ended by signal ${exit.signal}]`];
+  if (exit.leftOver > 0) lines.push(`[${left} that the command had left running in the background: ended]`);
+  return lines.join("\n");
+}
+
+export function endWords({ code, signal, afterMs }: CommandEnd): string {
+  const how = signal === null ? `with exit code ${code ?? "unknown"}` : `by signal ${signal}`;
+  return `ended ${how} after ${durationWords(afterMs)}`;
+}
+
+export function durationWords(ms: number): string {
+  const seconds = Math.max(0, ms) / 1000;
+  if (seconds < 60) return `${Number(seconds.toFixed(1))} s`;
+  const minutes = Math.floor(seconds / 60);
+  const rest = `${Math.floor(seconds % 60)} s`;
+  return minutes < 60 ? `${minutes} min ${rest}` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+/** In one line. */
+export function commandLine(command: Command): string {
+  return shortened(command.text.trim().replace(/[\p{Cc}\p{Z}\s]+/gu, " "), maxQuoted);
+}

@@ -1,0 +1,39 @@
+/** How names are compared: a file system may not tell case, Unicode forms or what trails a name apart. */
+import { isAbsolute, relative, sep } from "node:path";
+import picomatch from "picomatch";
+
+/** @param path Or a pattern: nothing but the letters changes. */
+function foldedCase(path: string): string {
+  if (/^\p{ASCII}*$/u.test(path)) return path.toLowerCase();
+  return path.normalize("NFD").toUpperCase().toLowerCase().normalize("NFC");
+}
+
+/** Without the dots and spaces at the end of each name. */
+function trimmed(path: string): string {
+  return path.replace(/(?<=[^/. ])[. ]+(?=\/|$)/g, "");
+}
+
+export function foldedPath(path: string): string {
+  return trimmed(foldedCase(path));
+}
+
+/** Whether the path is the directory or lies below it; neither has links. */
+export function isInside(directory: string, path: string): boolean {
+  const inside = relative(directory, path);
+  return inside !== ".." && !inside.startsWith(`..${sep}`) && !isAbsolute(inside);
+}
+
+export type NameMatcher = (path: string) => boolean;
+
+/** @param glob Relative to a directory, as are the paths; one without a slash holds in every directory below it. */
+export function forbiddenMatcher(glob: string): NameMatcher {
+  const folded = foldedCase(glob);
+  const pattern = folded.replace(/^\.?\//, "").replace(/\/+$/, "");
+  const isAnchored = pattern.includes("/") || /^\.?\//.test(folded);
+  const matches = picomatch(isAnchored ? pattern : `**/${pattern}`, { dot: true });
+  return (path) => {
+    const name = foldedCase(path);
+    const bare = trimmed(name);
+    return matches(name) || (bare !== name && matches(bare));
+  };
+}

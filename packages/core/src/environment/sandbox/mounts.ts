@@ -1,0 +1,65 @@
+/** What a command finds at which path, as layers: the deepest one around a path says what is there. Pure. */
+import { dirname, join, relative, sep } from "node:path";
+
+export interface Mount {
+  /** Absolute and real: no link on the way. */
+  at: string;
+  /** `nothing`: an empty directory or file is in its place. */
+  kind: "read" | "write" | "nothing";
+  /** Where the files really are. Default: the same path. */
+  from?: string | undefined;
+  isFile?: boolean | undefined;
+}
+
+/**
+ * In the order in which they are mounted. The last of several at one path counts.
+ *
+ * A directory with a mount deep within it could be renamed, and another one put into its place; a mount itself cannot.
+ * So every directory between a writable layer and a mount in it becomes a mount of its own.
+ */
+export function layersOf(wanted: readonly Mount[]): Mount[] {
+  const layers: Mount[] = [];
+  const ofPath = new Map(wanted.map((mount) => [mount.at, mount]));
+  for (const mount of [...ofPath.values()].sort((a, b) => depthOf(a.at) - depthOf(b.at))) {
+    const around = layerAround(layers, dirname(mount.at));
+    if (mount.kind === "nothing" && around !== undefined && isEmptyThere(around)) continue;
+    if (around?.kind === "write" && mount.at !== around.at) layers.push(...pinsBetween(around, mount.at));
+    layers.push(mount);
+  }
+  return layers;
+}
+
+/** The layer that says what is at the path. */
+export function layerAround(layers: readonly Mount[], path: string): Mount | undefined {
+  let found: Mount | undefined;
+  for (const layer of layers) {
+    if (isWithin(path, layer.at) && (found === undefined || layer.at.length >= found.at.length)) found = layer;
+  }
+  return found;
+}
+
+export function isWithin(path: string, directory: string): boolean {
+  return path === directory || path.startsWith(directory.endsWith(sep) ? directory : directory + sep);
+}
+
+/** The path outside of the sandbox. */
+export function outsidePath(layer: Mount, path: string): string {
+  return layer.from === undefined ? path : join(layer.from, relative(layer.at, path));
+}
+
+/** Nothing of the host is there that would have to be hidden. */
+function isEmptyThere(layer: Mount): boolean {
+  return layer.kind === "nothing" || layer.from !== undefined;
+}
+
+function pinsBetween(around: Mount, path: string): Mount[] {
+  const pins: Mount[] = [];
+  for (let at = dirname(path); at !== around.at && isWithin(at, around.at); at = dirname(at)) {
+    pins.unshift({ at, kind: "write", from: around.from === undefined ? undefined : outsidePath(around, at) });
+  }
+  return pins;
+}
+
+function depthOf(path: string): number {
+  return path === sep ? 0 : path.split(sep).length;
+}

@@ -1,0 +1,106 @@
+/** What git runs or obeys in the repositories of a Workspace: a command that could change it would run outside later. */
+import { type Dirent, lstatSync, mkdirSync, writeFileSync } from "node:fs";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+
+export interface ProtectedFiles {
+  /** Absolute paths that must not change, with all below them. */
+  paths: string[];
+  /** What cannot be protected, in words for the person who asked for a sandbox. */
+  warnings: string[];
+}
+
+/** Enough for what people keep; each repository costs every command some mounts. */
+const maxRepositories = 32;
+const maxDirectories = 4000;
+const maxDepth = 8;
+const notLookedInto = new Set(["node_modules", "objects", ".venv", "__pycache__"]);
+
+/**
+ * Those that are there now: what a command makes later is as good as everything else that it writes. A missing hooks
+ * directory or configuration is made, for what is not there cannot be protected.
+ *
+ * @param workspaceDir A real path.
+ */
+export async function protectedFiles(workspaceDir: string): Promise<ProtectedFiles> {
+  const found: ProtectedFiles = { paths: [], warnings: [] };
+  let level = [workspaceDir];
+  let directories = 0;
+  let repositories = 0;
+  for (let depth = 0; depth <= maxDepth && level.length > 0; depth++) {
+    const below: string[] = [];
+    for (const directory of level) {
+      if (++directories > maxDirectories || repositories > maxRepositories) {
+        const limit =
+          repositories > maxRepositories ? `${maxRepositories} repositories` : `${maxDirectories} directories`;
+        found.warnings.push(
+          `${workspaceDir} holds more than ${limit}: hooks and configuration of deeper repositories can be changed by commands`,
+        );
+        return found;
+      }
+      const entries = await readdir(directory, { withFileTypes: true }).catch((): Dirent[] => []);
+      if (isGitDirectory(entries)) {
+        repositories++;
+        protectGitDirectory(directory, found);
+      }
+      protectPointer(directory, entries, found);
+      for (const entry of entries) {
+        if (entry.isDirectory() && !notLookedInto.has(entry.name)) below.push(join(directory, entry.name));
+      }
+    }
+    level = below;
+  }
+  return found;
+}
+
+/** Also of a bare repository, a submodule or a worktree. */
+function isGitDirectory(entries: readonly Dirent[]): boolean {
+  const names = new Set(entries.map(({ name }) => name));
+  return names.has("HEAD") && ((names.has("objects") && names.has("refs")) || names.has("commondir"));
+}
+
+function protectGitDirectory(directory: string, found: ProtectedFiles): void {
+  // A worktree has its hooks and its configuration where its repository is, and says where that is.
+  const isRedirected = isThere(join(directory, "commondir"));
+  if (isRedirected && !isThere(join(directory, "gitdir"))) {
+    found.warnings.push(
+      `${join(directory, "commondir")} makes git obey another configuration, and this is no worktree: remove it unless you know it`,
+    );
+  }
+  if (!isRedirected) {
+    makeMissing(() => mkdirSync(join(directory, "hooks")));
+    makeMissing(() => writeFileSync(join(directory, "config"), "", { flag: "wx" }));
+  }
+  for (const name of ["hooks", "config", "config.worktree", "commondir", "gitdir"]) {
+    const path = join(directory, name);
+    if (!isThere(path)) continue;
+    if (isLink(path)) found.warnings.push(`${path} is a link: commands can put something else into its place`);
+    else found.paths.push(path);
+  }
+}
+
+/** A `.git` that only says where the repository is. */
+function protectPointer(directory: string, entries: readonly Dirent[], found: ProtectedFiles): void {
+  const pointer = entries.find(({ name }) => name === ".git");
+  if (pointer === undefined || pointer.isDirectory()) return;
+  const path = join(directory, pointer.name);
+  if (pointer.isFile()) found.paths.push(path);
+  else found.warnings.push(`${path} is a link: commands can put another repository into its place`);
+}
+
+function isThere(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+}
+
+function isLink(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
+}
+
+/** Where we cannot make it, commands of the same person cannot either. */
+function makeMissing(make: () => void): void {
+  try {
+    make();
+  } catch {
+    // It is there, or the place is read-only.
+  }
+}

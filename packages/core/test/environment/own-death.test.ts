@@ -1,0 +1,38 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { endOrphanedCommands } from "../../src/environment/command/orphaned-commands.ts";
+import { createWorld, isAlive, untilGone } from "./support.ts";
+import { bundle } from "./support/bundle.ts";
+
+test("commands in the background that a killed process has left are ended by the next, whatever they are", async () => {
+  const { workspaceDir, scratchpadDir } = await createWorld();
+  await using program = await bundle(new URL("./support/dies-with-commands.ts", import.meta.url));
+  // One whose input was open, and one that ignores its end and TERM and has left its group.
+  const reads = "echo $$ > reads; exec cat";
+  const holds =
+    "trap '' TERM; setsid sh -c 'trap \"\" TERM; echo $$ > own-session; while :; do sleep 1; done' & " +
+    "echo $$ > holds; until [ -s own-session ]; do sleep 0.01; done; while :; do sleep 1; done";
+  const child = spawn(process.execPath, [program.path, workspaceDir, scratchpadDir, reads, holds], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  let printed = "";
+  for await (const text of child.stdout.setEncoding("utf8")) {
+    printed += String(text);
+    if (printed.endsWith("ready\n")) break;
+  }
+  const pidOf = async (name: string): Promise<number> => Number(await readFile(join(workspaceDir, name), "utf8"));
+  const [reader, holder, session] = await Promise.all([pidOf("reads"), pidOf("holds"), pidOf("own-session")]);
+  expect([reader, holder, session].map(isAlive)).toEqual([true, true, true]);
+
+  const died = once(child, "exit");
+  child.kill("SIGKILL");
+  await died;
+  // The end of its input is the end of a command that reads.
+  await untilGone(reader);
+  expect(isAlive(holder)).toBe(true);
+  await endOrphanedCommands();
+  expect([holder, session].map(isAlive)).toEqual([false, false]);
+});

@@ -42,7 +42,11 @@ export async function openContext(run: Run, newMessages: readonly OmniMessage[] 
   // Together: the first text makes it the newest context, and whatever a death left unwritten would be lost.
   const opened = opening.map((message) => recorder.record(message, { isShown: false }));
   const reported = recordReports(run);
-  await Promise.all([...opened, reported, ...newMessages.map((message) => recorder.record(message, { isShown: false }))]);
+  await Promise.all([
+    ...opened,
+    reported,
+    ...newMessages.map((message) => recorder.record(message, { isShown: false })),
+  ]);
   run.interruption.check();
 }
 

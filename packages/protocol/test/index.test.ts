@@ -17,6 +17,7 @@ test("the package exports exactly these values", () => {
     "contextSummaryText",
     "createBuilders",
     "emptyTokenCounts",
+    "escapeBareMarkers",
     "escapeMarkers",
     "extractSummary",
     "fragmentsOf",

@@ -3,6 +3,7 @@
  * when the stream has ended and nothing is open. It starts nothing itself; it says what to start.
  */
 import type { ApprovalDecision, OmniMessage, ToolCallPayload } from "@coxswain/protocol";
+import { Slots } from "./slots.ts";
 
 export type Call = OmniMessage<ToolCallPayload>;
 
@@ -15,8 +16,8 @@ interface Slot {
 }
 
 export interface Turn {
-  readonly slots: readonly Slot[];
-  /** Index of the first slot that was not asked about yet: slots are asked in order. */
+  readonly slots: Slots<Slot>;
+  /** Index of the first slot that was not asked about yet: slots are asked in order. The one asked about is before it. */
   readonly nextToAsk: number;
   readonly isAsking: boolean;
   /** Slots that are neither done nor withdrawn. */
@@ -42,7 +43,7 @@ export type TurnEffect =
   | { do: "settle" };
 
 export const newTurn: Turn = {
-  slots: [],
+  slots: Slots.empty(),
   nextToAsk: 0,
   isAsking: false,
   open: 0,
@@ -53,10 +54,10 @@ export const newTurn: Turn = {
 export function step(turn: Turn, input: TurnInput): [Turn, TurnEffect[]] {
   switch (input.at) {
     case "call":
-      return plan({ ...turn, slots: [...turn.slots, { call: input.call, state: "waiting" }], open: turn.open + 1 });
+      return plan({ ...turn, slots: turn.slots.pushed({ call: input.call, state: "waiting" }), open: turn.open + 1 });
     case "decided": {
       const { slot, decision } = input;
-      const decided = turn.slots[slot];
+      const decided = turn.slots.at(slot);
       // An answer to a question that was withdrawn, or a second answer.
       if (decided?.state !== "asking") return [turn, []];
       const { call } = decided;
@@ -65,7 +66,7 @@ export function step(turn: Turn, input: TurnInput): [Turn, TurnEffect[]] {
         : plan({ ...put(turn, slot, "refusing"), isAsking: false }, { do: "refuse", slot, call, decision });
     }
     case "closed": {
-      const state = turn.slots[input.slot]?.state;
+      const state = turn.slots.at(input.slot)?.state;
       if (state !== "running" && state !== "refusing") return [turn, []];
       return plan({ ...put(turn, input.slot, "done"), open: turn.open - 1 });
     }
@@ -79,25 +80,21 @@ export function step(turn: Turn, input: TurnInput): [Turn, TurnEffect[]] {
 }
 
 function withdraw(turn: Turn): Turn {
-  let open = turn.open;
-  const slots = turn.slots.map((slot): Slot => {
-    if (slot.state !== "waiting" && slot.state !== "asking") return slot;
-    open -= 1;
-    return { ...slot, state: "withdrawn" };
-  });
-  return { ...turn, slots, open, isAsking: false, nextToAsk: slots.length };
+  const first = turn.isAsking ? turn.nextToAsk - 1 : turn.nextToAsk;
+  const { length } = turn.slots;
+  let left = turn;
+  for (let slot = first; slot < length; slot += 1) left = put(left, slot, "withdrawn");
+  return { ...left, open: turn.open - (length - first), isAsking: false, nextToAsk: length };
 }
 
 function put(turn: Turn, index: number, state: SlotState): Turn {
-  const slots = [...turn.slots];
-  const slot = slots[index];
-  if (slot !== undefined) slots[index] = { ...slot, state };
-  return { ...turn, slots };
+  const slot = turn.slots.at(index);
+  return slot === undefined ? turn : { ...turn, slots: turn.slots.with(index, { ...slot, state }) };
 }
 
 /** The one place that decides what starts next. Its cost does not depend on how many calls there are. */
 function plan(turn: Turn, ...effects: TurnEffect[]): [Turn, TurnEffect[]] {
-  const next = turn.slots[turn.nextToAsk];
+  const next = turn.slots.at(turn.nextToAsk);
   if (!turn.isAsking && next !== undefined) {
     const slot = turn.nextToAsk;
     const asking = { ...put(turn, slot, "asking"), isAsking: true, nextToAsk: slot + 1 };

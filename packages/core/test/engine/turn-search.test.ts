@@ -1,6 +1,7 @@
 import { toolCall } from "@coxswain/core";
 import { describe, expect, it } from "vitest";
 import { newTurn, step, type Turn, type TurnEffect, type TurnInput } from "../../src/engine/turn.ts";
+import { slotStates } from "./slot-states.ts";
 
 const maxCalls = 4;
 const decisions = ["allow", "deny", "forbidden"] as const;
@@ -124,8 +125,8 @@ function checkState(world: World, input: TurnInput): void {
 }
 
 function keyOf({ turn, slots, hasEnded, hasWithdrawn, hasSettled }: World): string {
-  const { slots: own, ...rest } = turn;
-  return JSON.stringify([own.map(({ state }) => state), rest, slots, hasEnded, hasWithdrawn, hasSettled]);
+  const { slots: _, ...rest } = turn;
+  return JSON.stringify([slotStates(turn), rest, slots, hasEnded, hasWithdrawn, hasSettled]);
 }
 
 /** Every state that inputs in any order lead to, and how many steps lead between them. */

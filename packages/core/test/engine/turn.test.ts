@@ -1,6 +1,7 @@
 import { toolCall } from "@coxswain/core";
 import { describe, expect, it } from "vitest";
 import { newTurn, step, type Turn, type TurnEffect, type TurnInput } from "../../src/engine/turn.ts";
+import { slotStates } from "./slot-states.ts";
 
 const calls = Array.from({ length: 4 }, (_, index) =>
   toolCall({ name: "t", arguments: "{}", toolCallId: `c${index}` }),
@@ -104,7 +105,7 @@ describe("the turn", () => {
         for (const input of possible(path)) {
           const followed = follow(path, input);
           const { turn, ...rest } = followed;
-          const key = JSON.stringify([turn.slots.map((slot) => slot.state), turn.isSettled, rest]);
+          const key = JSON.stringify([slotStates(turn), turn.isSettled, rest]);
           if (seen.has(key)) continue;
           seen.add(key);
           next.push(followed);

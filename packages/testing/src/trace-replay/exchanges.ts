@@ -45,24 +45,29 @@ export interface Exchanges {
   requests: Map<number, RecordedRequest>;
   /** By id, oldest first: one context may use an id that another one used. */
   calls: Map<string, RecordedCall[]>;
+  /** Calls in the order in which they were decided. */
+  decisions: RecordedCall[];
   /** What no run of an engine leaves, in words. */
   obstacle: string | undefined;
 }
 
 /** Codes of notices that the engine itself gives. */
-const engineNotices: ReadonlySet<string> = new Set(["compaction_off", "tools_unavailable"]);
+const engineNotices: ReadonlySet<string> = new Set(["compaction_off", "tools_unavailable", "background_ended"]);
 
 export function findExchanges(records: readonly TraceRecord[], span: ProcessSpan): Exchanges {
   const reader = new ExchangeReader(records);
   for (let index = span.start; index < span.end; index += 1) reader.take(index);
+  reader.giveAsides();
   return reader;
 }
 
 class ExchangeReader implements Exchanges {
   readonly requests = new Map<number, RecordedRequest>();
   readonly calls = new Map<string, RecordedCall[]>();
+  readonly decisions: RecordedCall[] = [];
   /** Allowed, and without an output. */
   readonly #running = new Set<RecordedCall>();
+  readonly #asides: { line: Line; running: RecordedCall[] }[] = [];
   obstacle: string | undefined;
   readonly #records: readonly TraceRecord[];
   #request: RecordedRequest | undefined;
@@ -117,6 +122,7 @@ class ExchangeReader implements Exchanges {
           return this.#refuse(record, "decides a call that is not there");
         }
         call.decision = { index, value: payload.decision };
+        this.decisions.push(call);
         if (payload.decision === "allow") this.#running.add(call);
         return;
       }
@@ -179,17 +185,22 @@ class ExchangeReader implements Exchanges {
   #note(record: TraceRecord, line: Line): void {
     if (!isPayload(line.message, "notice")) return;
     const { code } = line.message.payload;
-    if (code === "trace_write_failed") this.#refuse(record, "tells of a disk that failed, so records may be missing");
-    else if (engineNotices.has(code)) return;
+    if (engineNotices.has(code)) return;
     else if (this.#isOpen) this.#request?.lines.push(line);
     else if (this.#running.size > 0) this.#aside(record, line);
   }
 
-  /** Of whichever tool was running. */
   #aside(record: TraceRecord, line: Line): void {
-    const [call] = this.#running;
-    if (call === undefined) this.#refuse(record, "comes from a tool, and none was running");
-    else call.asides.push(line);
+    if (this.#running.size === 0) this.#refuse(record, "comes from a tool, and none was running");
+    else this.#asides.push({ line, running: [...this.#running] });
+  }
+
+  /** Of those that were running, whoever ran longest keeps nobody waiting. */
+  giveAsides(): void {
+    for (const { line, running } of this.#asides) {
+      const endOf = ({ output }: RecordedCall): number => output?.index ?? Number.POSITIVE_INFINITY;
+      running.reduce((longest, call) => (endOf(call) > endOf(longest) ? call : longest)).asides.push(line);
+    }
   }
 
   #refuse(record: TraceRecord | undefined, why: string): void {

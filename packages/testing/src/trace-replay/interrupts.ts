@@ -1,8 +1,8 @@
 /** Where the interrupts of a Trace came: the records that they ended things with, and what was open then. */
-import { engineDefaults, isPayload } from "@coxswain/core";
+import { engineDefaults, isPayload, isSessionMeta } from "@coxswain/core";
 import type { Exchanges, Line, RecordedRequest } from "./exchanges.ts";
 import type { ProcessSpan } from "./processes.ts";
-import type { TraceRecord } from "./recorded-trace.ts";
+import { isAbortedRequest, isConnectEvent, isUserSide, type TraceRecord } from "./recorded-trace.ts";
 
 export interface RecordedInterrupt {
   /** Index of the first record that it caused. */
@@ -29,7 +29,19 @@ export function findInterrupts(
     const { undelivered = [] } = record.message.payload;
     found.push({ abort: index, undelivered, ...traceBack(records, start, index, exchanges) });
   }
+  if (end > start && lacksAbort(records, start, end)) {
+    found.push({ abort: end, undelivered: [], ...traceBack(records, start, end, exchanges) });
+  }
   return found;
+}
+
+/** Whether the last record of a process was the consequence of an interrupt: it died before it could write the abort. */
+function lacksAbort(records: readonly TraceRecord[], start: number, end: number): boolean {
+  const message = records[end - 1]?.message;
+  if (message === undefined) return false;
+  const isCompaction = isPayload(message, "compaction_end") && message.payload.status === "aborted";
+  if (isCompaction || isAbortedRequest(message)) return true;
+  return isUserSide(message) && unlistedOpening(records, start, end) !== undefined;
 }
 
 function traceBack(
@@ -48,7 +60,18 @@ function traceBack(
   const closingsEnd = at;
   while (at > start && isCutOutput(records[at - 1])) at -= 1;
   if (wasOpen) while (request.lines.some((line) => line.index === at - 1 && isCutLine(line))) at -= 1;
-  return { at, hasOpenSegments: at < closingsEnd };
+  if (at < closingsEnd) return { at, hasOpenSegments: true };
+  return { at: unlistedOpening(records, start, at) ?? at, hasOpenSegments: false };
+}
+
+/** In a context that tells of no tools the interrupt came while they were looked up; the rest was written all the same. */
+function unlistedOpening(records: readonly TraceRecord[], start: number, abort: number): number | undefined {
+  let at = abort;
+  while (at > start && isUserSide(records[at - 1]?.message)) at -= 1;
+  let meta = at - 1;
+  while (meta > start && isConnectEvent(records[meta]?.message)) meta -= 1;
+  const message = records[meta]?.message;
+  return meta >= start && message !== undefined && isSessionMeta(message) ? at : undefined;
 }
 
 /** Whether the interrupt came before the request's end was read. */

@@ -2,7 +2,7 @@
 import { type CompactionSettings, engineDefaults, isPayload } from "@coxswain/core";
 import type { Exchanges, RecordedRequest } from "./exchanges.ts";
 import type { ProcessSpan } from "./processes.ts";
-import { isHarnessText, type TraceRecord } from "./recorded-trace.ts";
+import { isHarnessText, isUserSide, type TraceRecord } from "./recorded-trace.ts";
 
 export interface ReplayLimits {
   /** -1: no cap. */
@@ -43,13 +43,17 @@ export function maxTurnsIn(text: string): number | undefined {
 
 function findMaxReconnects(requests: readonly RecordedRequest[], usual: number): number {
   let found = usual;
-  for (const { attempt, end } of requests) {
+  let emptyReplies = 0;
+  for (const { attempt, end, purpose } of requests) {
+    if (attempt === 1) emptyReplies = 0;
     if (end === undefined) continue;
     const { retry_in_ms: retry, error_message: words = "", finish_reason: finishReason, status } = end.payload;
     if (retry !== undefined) found = Math.max(found, attempt);
     const isLast = status === "failed" && words.startsWith(`gave up after ${attempt} attempts: `);
-    // Empty answers have a limit of their own.
-    if (isLast && finishReason === undefined) return attempt - 1;
+    // Empty answers of a turn have a limit of their own.
+    const mayBeEmpty = finishReason !== undefined && purpose === "turn";
+    if (isLast && !(mayBeEmpty && emptyReplies >= engineDefaults.maxEmptyReplies)) return attempt - 1;
+    if (status === "malformed" && finishReason !== undefined) emptyReplies += 1;
   }
   return found;
 }
@@ -82,7 +86,14 @@ function findCompaction(
     if (message === undefined) continue;
     if (isPayload(message, "notice") && message.payload.code === "compaction_off") {
       const limit = Number(/max_context_length \((\d+)\)/.exec(message.payload.message)?.[1]);
-      if (settings !== undefined && limit > 0) settings.maxContextLength = limit;
+      // The compaction that did not help may have been another process's.
+      settings ??= { maxContextLength: 0, maxSessionTurns: -1, mode: modeBefore(records, index), prompt: "" };
+      if (limit > 0) settings.maxContextLength = limit;
+    }
+    // Interrupted before it began, and nothing else can have been.
+    const isAll = !isUserSide(records[index - 1]?.message) && records[index + 1]?.message.payload.type === "abort";
+    if (isPayload(message, "tool_list_ready") && isAll) {
+      settings ??= { maxContextLength: 0, maxSessionTurns: -1, mode: modeBefore(records, index), prompt: "" };
     }
     if (!isPayload(message, "compaction_begin")) continue;
     const { mode, reason, context, turns } = message.payload;
@@ -98,6 +109,15 @@ function findCompaction(
     }
   }
   return settings;
+}
+
+/** How contexts were compacted last. */
+function modeBefore(records: readonly TraceRecord[], index: number): CompactionSettings["mode"] {
+  for (let at = index - 1; at >= 0; at -= 1) {
+    const payload = records[at]?.message.payload;
+    if (payload?.type === "compaction_begin") return payload.mode;
+  }
+  return "summarize";
 }
 
 function lowest(known: number, found: number): number {

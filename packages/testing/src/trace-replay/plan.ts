@@ -14,7 +14,8 @@ import { findInterrupts, type RecordedInterrupt } from "./interrupts.ts";
 import { inferLimits, type ReplayLimits } from "./limits.ts";
 import { findProcesses, type ProcessSpan } from "./processes.ts";
 import { isConnectEvent, isHarnessText, layOut, type RecordedTrace, type TraceRecord } from "./recorded-trace.ts";
-import { findRuns, owedAfter, type OwedBefore, type RecordedRun } from "./runs.ts";
+import type { RecordedRun, Told } from "./recorded-runs.ts";
+import { findRuns, owedAfter, type OwedBefore } from "./runs.ts";
 
 export interface ProcessPlan {
   span: ProcessSpan;
@@ -22,7 +23,8 @@ export interface ProcessPlan {
   exchanges: Exchanges;
   interrupts: RecordedInterrupt[];
   runs: RecordedRun[];
-  steering: ReadonlyMap<number, string[]>;
+  told: ReadonlyMap<number, Told[]>;
+  toldLate: ReadonlySet<number>;
 }
 
 export interface ReplayPlan {
@@ -63,23 +65,42 @@ export function planReplay(contexts: readonly RecordedContext[]): ReplayPlan {
   const spans = findProcesses(records, plan.first);
   plan.obstacle = damage(trace, spans);
   const owedBefore = owedFrom(records, plan.initialState);
-  for (const span of spans) {
-    if (plan.obstacle !== undefined) break;
-    const exchanges = findExchanges(records, span);
-    const { runs, steering, obstacle } = findRuns(records, span, exchanges, owedBefore);
-    plan.obstacle = unlisted(records, span) ?? exchanges.obstacle ?? obstacle;
-    plan.processes.push({
-      span,
-      limits: inferLimits(records, span, exchanges),
-      exchanges,
-      interrupts: findInterrupts(records, span, exchanges),
-      runs,
-      steering,
-    });
+  for (let left = spans; left.length > 0 && plan.obstacle === undefined; ) {
+    const [span, ...others] = left as [ProcessSpan, ...ProcessSpan[]];
+    const { process, obstacle, restart } = planProcess(records, span, owedBefore);
+    if (
+      restart === undefined ||
+      restart === span.start ||
+      unlisted(records, { ...span, start: restart }) !== undefined
+    ) {
+      plan.obstacle = obstacle;
+      plan.processes.push(process);
+      left = others;
+    } else {
+      left = [{ ...span, end: restart }, { ...span, start: restart, repairs: restart, areCut: false }, ...others];
+    }
   }
   const last = plan.processes.at(-1)?.runs.at(-1);
   if (trace.isTorn && last !== undefined && last.end === records.length) last.isCut = true;
   return plan;
+}
+
+function planProcess(
+  records: readonly TraceRecord[],
+  span: ProcessSpan,
+  owedBefore: OwedBefore,
+): { process: ProcessPlan; obstacle: string | undefined; restart: number | undefined } {
+  const exchanges = findExchanges(records, span);
+  const { runs, told, toldBefore, toldLate, obstacle, restart } = findRuns(records, span, exchanges, owedBefore);
+  const interrupts = findInterrupts(records, span, exchanges).map((interrupt) =>
+    toldBefore.has(interrupt.abort) ? { ...interrupt, undelivered: [] } : interrupt,
+  );
+  const limits = inferLimits(records, span, exchanges);
+  return {
+    process: { span, limits, exchanges, interrupts, runs, told, toldLate },
+    obstacle: unlisted(records, span) ?? exchanges.obstacle ?? obstacle,
+    restart,
+  };
 }
 
 /** Lost records are no matter where a process died: nobody went on from them. */
@@ -92,7 +113,8 @@ function damage({ records, gaps }: RecordedTrace, spans: readonly ProcessSpan[])
 /** Older engines asked a model without having told what tools there are. */
 function unlisted(records: readonly TraceRecord[], { start, end }: ProcessSpan): string | undefined {
   for (const { message, place } of records.slice(start, end)) {
-    if (isPayload(message, "tool_list_ready")) return undefined;
+    const isFailed = isPayload(message, "notice") && message.payload.code === "tools_unavailable";
+    if (isFailed || isPayload(message, "tool_list_ready")) return undefined;
     if (!isPayload(message, "request_begin")) continue;
     return `${place} (request_begin) comes before any list of tools; an engine of today lists them first`;
   }

@@ -1,6 +1,7 @@
 /** Which processes wrote a Trace: where each began, and where it died. */
-import { isModelMessage, isSessionMeta } from "@coxswain/core";
-import { isConnectEvent, isUserInput, type TraceRecord } from "./recorded-trace.ts";
+import { isModelMessage, isPayload, type OmniMessage, unwrittenInput } from "@coxswain/core";
+import { isAbortedRequest, type TraceRecord } from "./recorded-trace.ts";
+import { restarts } from "./restarts.ts";
 
 export interface ProcessSpan {
   /** Index of its first record. */
@@ -9,74 +10,79 @@ export interface ProcessSpan {
   end: number;
   /** Where the records begin that it wrote for the process before it; `start` when there are none. */
   repairs: number;
+  /** Another had begun to write them, and died in doing so; they were enough to hide that more was missing. */
+  areCut: boolean;
 }
 
 /** @param first Index of the first record that an engine wrote. */
 export function findProcesses(records: readonly TraceRecord[], first: number): ProcessSpan[] {
-  const cuts = new Map<number, number>();
+  const cuts = new Map<number, Pick<ProcessSpan, "repairs" | "areCut">>();
   for (const [index, { message }] of records.entries()) {
-    const { payload } = message;
-    if (payload.type === "abort" && payload.reason === "process exited") {
-      cuts.set(index + 1, firstRepair(records, index));
+    const isAbort = message.payload.type === "abort" && message.payload.reason === "process exited";
+    if (isAbort) cuts.set(index + 1, { repairs: firstRepair(records, index), areCut: false });
+    else if (isRepairedCompaction(message))
+      cuts.set(index + 1, { repairs: firstRepair(records, index + 1), areCut: true });
+    else if (isLastWord(records, index)) {
+      const isRepair = isRepairedRequest(records[index]);
+      cuts.set(index + 1, { repairs: isRepair ? index : index + 1, areCut: isRepair });
     }
   }
-  for (const start of restarts(records, first, new Set(cuts.keys()))) if (!cuts.has(start)) cuts.set(start, start);
-  const spans: ProcessSpan[] = [];
-  let [start, repairs] = [first, first];
-  for (const [next, itsRepairs] of [...cuts].sort(([a], [b]) => a - b)) {
-    spans.push({ start, end: itsRepairs, repairs });
-    [start, repairs] = [next, itsRepairs];
+  // One that wrote all of them wrote the reason last.
+  for (const start of cuts.keys()) if (cuts.get(start)?.areCut === true && cuts.has(start + 1)) cuts.delete(start);
+  for (const restart of restarts(records, first, new Set(cuts.keys()))) {
+    const start = restart + unwrittenAt(records, restart);
+    if (!cuts.has(start)) cuts.set(start, { repairs: restart, areCut: false });
   }
-  spans.push({ start, end: records.length, repairs });
+  const spans: ProcessSpan[] = [];
+  let [start, repairs, areCut] = [first, first, false];
+  for (const [next, its] of [...cuts].sort(([a], [b]) => a - b)) {
+    spans.push({ start, end: its.repairs, repairs, areCut });
+    ({ repairs, areCut } = its);
+    start = next;
+  }
+  spans.push({ start, end: records.length, repairs, areCut });
   return spans;
 }
 
 /** A resume writes the end of the request, that of the compaction, and the reason, as far as each was missing. */
 function firstRepair(records: readonly TraceRecord[], abort: number): number {
   let index = abort;
-  const before = (): TraceRecord["message"]["payload"] | undefined => records[index - 1]?.message.payload;
-  let payload = before();
-  if (payload?.type === "compaction_end" && payload.status === "failed" && payload.error_message === undefined) {
-    index -= 1;
-    payload = before();
-  }
-  if (payload?.type === "request_end" && payload.status === "aborted") index -= 1;
+  if (isRepairedCompaction(records[index - 1]?.message)) index -= 1;
+  if (isRepairedRequest(records[index - 1])) index -= 1;
   return index;
 }
 
-/** A process lists its tools once, and again only when it opens a context; whoever lists them otherwise has just begun. */
-function* restarts(records: readonly TraceRecord[], first: number, cuts: ReadonlySet<number>): Iterable<number> {
-  let isListed = false;
-  for (let index = first; index < records.length; index += 1) {
-    if (cuts.has(index)) isListed = false;
-    const message = records[index]?.message;
-    if (message === undefined) continue;
-    if (isSessionMeta(message) && index > first && !hasSpoken(records, index - 1)) {
-      // The process before died between opening the file and saying anything in it.
-      isListed = false;
-      yield index;
-    }
-    if (message.payload.type !== "tool_list_ready") continue;
-    let begin = index;
-    while (isConnectEvent(records[begin - 1]?.message)) begin -= 1;
-    const opened = records[begin - 1]?.message;
-    if (opened !== undefined && isSessionMeta(opened)) {
-      const hasConnected = records.slice(begin, index).some(({ message: one }) => one.payload.type !== "notice");
-      if (hasConnected && isListed) yield begin - 1;
-    } else if (isListed) {
-      while (begin > first && isUserInput(records[begin - 1]?.message)) begin -= 1;
-      yield begin;
-    }
-    isListed = true;
-  }
+/** A process that was interrupted may have met a disk that failed; one that repairs does not go on after that. */
+function isRepairedRequest(record: TraceRecord | undefined): boolean {
+  return record !== undefined && isAbortedRequest(record.message) && record.notices.length === 0;
 }
 
-/** Whether anything was said in the context of this record up to it. */
-function hasSpoken(records: readonly TraceRecord[], index: number): boolean {
-  const context = records[index]?.context;
-  for (let at = index; records[at]?.context === context; at -= 1) {
-    const message = records[at]?.message;
-    if (message !== undefined && isModelMessage(message)) return true;
+/** Behind such ends comes an abort, unless the process that wrote them died. */
+function isLastWord(records: readonly TraceRecord[], index: number): boolean {
+  const record = records[index];
+  const next = records[index + 1]?.message.payload.type;
+  if (record === undefined || next === "abort") return false;
+  if (isPayload(record.message, "compaction_end")) return record.message.payload.status === "aborted";
+  return isRepairedRequest(record) && next !== "compaction_end";
+}
+
+/** An engine that lives says why a compaction failed. */
+function isRepairedCompaction(message: OmniMessage | undefined): boolean {
+  if (message === undefined || !isPayload(message, "compaction_end")) return false;
+  return message.payload.status === "failed" && message.payload.error_message === undefined;
+}
+
+/** How many records from here on a resume wrote, because its predecessor died before it had opened its context. */
+function unwrittenAt(records: readonly TraceRecord[], start: number): number {
+  const context = records[start - 1]?.context;
+  if (context === undefined || records[start]?.context !== context) return 0;
+  const messagesOf = (which: number): OmniMessage[] =>
+    records.flatMap((record, index) => (record.context === which && index < start ? record.message : []));
+  const opened = messagesOf(context);
+  if (!opened.some(isModelMessage)) return 0;
+  for (let before = context - 1; before >= 0; before -= 1) {
+    const messages = messagesOf(before);
+    if (messages.some(isModelMessage)) return unwrittenInput(messages, opened).length;
   }
-  return context === 0;
+  return 0;
 }

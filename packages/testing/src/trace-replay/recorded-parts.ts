@@ -1,6 +1,7 @@
 /** A model and an Environment that say again what a Trace says that they said, each line at its turn. */
 import {
   type ApproveFn,
+  type BackgroundReport,
   createBuilders,
   engineDefaults,
   type EnvironmentInterface,
@@ -9,10 +10,10 @@ import {
   type LLMOutcome,
   type OmniMessage,
 } from "@coxswain/core";
-import { eventLoopTurn } from "./event-loop.ts";
 import { type Exchanges, outcomeOf, type RecordedCall, type RecordedRequest } from "./exchanges.ts";
 import type { RecordedInterrupt } from "./interrupts.ts";
-import type { RecordedRun } from "./runs.ts";
+import type { Moments } from "./moments.ts";
+import type { RecordedRun } from "./recorded-runs.ts";
 import { never, type Stage } from "./stage.ts";
 
 export interface SentRequest {
@@ -25,9 +26,15 @@ export interface RecordedPartsOptions {
   stage: Stage;
   exchanges: Exchanges;
   interrupts: readonly RecordedInterrupt[];
+  moments: Moments;
   backoffMs(attempt: number): number;
   /** The run that is under way. */
   run(): RecordedRun | undefined;
+}
+
+interface Opened {
+  promise: Promise<void>;
+  resolve(): void;
 }
 
 const build = createBuilders(() => 0);
@@ -36,6 +43,9 @@ export class RecordedParts {
   readonly sent: SentRequest[] = [];
   readonly #options: RecordedPartsOptions;
   readonly #asked = new Map<string, RecordedCall>();
+  /** Outputs that an interrupt has cut, by their indices. */
+  readonly #openings = new Map<number, Opened>();
+  #listener: ((report: BackgroundReport) => void) | undefined;
 
   constructor(options: RecordedPartsOptions) {
     this.#options = options;
@@ -53,7 +63,13 @@ export class RecordedParts {
   readonly approve: ApproveFn = async (toolCall) => {
     const call = this.#asked.get(toolCall.payload.tool_call_id);
     if (call?.decision === undefined) return never;
-    await this.#options.stage.turn(call.decision.index);
+    const { stage, moments } = this.#options;
+    const { index } = call.decision;
+    if (!this.#isAskedWithRefusal(call)) await stage.turn(index);
+    const delay = moments.delayOf(index);
+    if (delay !== undefined) stage.bring(index + 1);
+    for (let passed = 0; passed < (delay ?? 0); passed += 1) await Promise.resolve();
+    this.#decided(call);
     return call.decision.value === "allow" ? "allow" : "deny";
   };
 
@@ -68,11 +84,37 @@ export class RecordedParts {
       const id = toolCall.payload.tool_call_id;
       const call = this.#newestCall(id);
       if (call !== undefined) this.#asked.set(id, call);
-      return call?.decision?.value === "forbidden" ? "a rule" : undefined;
+      if (call?.decision?.value !== "forbidden") return undefined;
+      this.#decided(call);
+      return "a rule";
     },
     executeTool: ({ toolCall }) => this.#execute(this.#asked.get(toolCall.payload.tool_call_id)),
+    onReport: (listener) => {
+      this.#listener = listener;
+      return () => (this.#listener = undefined);
+    },
     toolPermission: (name) => this.#options.run()?.tools?.find((tool) => tool.name === name)?.permission,
   };
+
+  /** Background work has ended. */
+  report(report: BackgroundReport): void {
+    this.#listener?.(report);
+  }
+
+  /** The policy has just refused the call before, and the answer comes before anything else. */
+  #isAskedWithRefusal(call: RecordedCall): boolean {
+    const { decisions } = this.#options.exchanges;
+    const { decision, output } = decisions[decisions.indexOf(call) - 1] ?? {};
+    if (decision?.value !== "forbidden" || call.index > decision.index) return false;
+    return output !== undefined && output.index + 1 === call.decision?.index;
+  }
+
+  /** A refusal is its call's output too. */
+  #decided({ decision, output }: RecordedCall): void {
+    if (decision === undefined) return;
+    this.#options.stage.follow(decision.index);
+    if (decision.value !== "allow" && output !== undefined) this.#options.stage.follow(output.index);
+  }
 
   #newestCall(id: string): RecordedCall | undefined {
     const { stage, exchanges } = this.#options;
@@ -80,7 +122,7 @@ export class RecordedParts {
   }
 
   async *#speak(request: RecordedRequest): AsyncGenerator<OmniMessage, LLMOutcome> {
-    const { stage } = this.#options;
+    const { stage, moments } = this.#options;
     let before = request.begin;
     for (const line of request.lines) {
       if (this.#interruptAt(line.index) !== undefined) {
@@ -88,7 +130,8 @@ export class RecordedParts {
         continue;
       }
       // What it said just before has been handed over, and needs not be written yet.
-      if (before === request.begin || before !== line.index - 1) await stage.turn(line.index);
+      if (moments.isApart(line.index)) await stage.turnApart(line.index);
+      else if (before === request.begin || !stage.isNext(before, line.index)) await stage.turn(line.index);
       else stage.follow(line.index);
       yield* fragments(line.message);
       yield line.message;
@@ -96,9 +139,17 @@ export class RecordedParts {
     }
     const { end } = request;
     if (end === undefined || this.#interruptAt(end.index) !== undefined) return never;
-    if (before === request.begin || before !== end.index - 1) await stage.turn(end.index);
+    // Once it has failed nobody is asked about its calls any more, so whoever was asked was asked before.
+    if (end.payload.status !== "completed" && !this.#isRefusedAfter(end.index)) await stage.turnApart(end.index);
+    else if (before === request.begin || !stage.isNext(before, end.index)) await stage.turn(end.index);
     else stage.follow(end.index);
     return outcomeOf(request, (attempt) => this.#options.backoffMs(attempt));
+  }
+
+  /** A policy does not let anybody wait: what it refuses afterwards had come together with the end. */
+  #isRefusedAfter(end: number): boolean {
+    const { decisions } = this.#options.exchanges;
+    return decisions.find((call) => (call.decision?.index ?? 0) > end)?.decision?.value === "forbidden";
   }
 
   async *#connect(): AsyncGenerator<OmniMessage> {
@@ -106,7 +157,8 @@ export class RecordedParts {
       await this.#options.stage.turn(index);
       yield message;
     }
-    if (this.#options.run()?.tools === undefined) await never;
+    const run = this.#options.run();
+    if (run?.tools === undefined && run?.toolsProblem === undefined) await never;
   }
 
   async *#execute(call: RecordedCall | undefined): AsyncGenerator<OmniMessage> {
@@ -121,12 +173,23 @@ export class RecordedParts {
     if (interrupt !== undefined) {
       await stage.turn(interrupt.at);
       // They are closed in the order in which they were opened.
-      for (let before = interrupt.at; before < index; before += 1) await eventLoopTurn();
+      const before = stage.records[index - 1]?.message;
+      if (index > interrupt.at && before?.payload.type === "tool_call_output") await this.#opened(index - 1).promise;
       yield* opening(message);
+      this.#opened(index).resolve();
       return never;
     }
     await stage.turn(index);
     yield message;
+  }
+
+  #opened(index: number): Opened {
+    const known = this.#openings.get(index);
+    if (known !== undefined) return known;
+    let resolve: () => void = () => undefined;
+    const opened = { promise: new Promise<void>((settle) => (resolve = settle)), resolve: () => resolve() };
+    this.#openings.set(index, opened);
+    return opened;
   }
 
   /** The interrupt that the record is a consequence of. */

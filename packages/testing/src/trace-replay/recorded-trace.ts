@@ -1,5 +1,12 @@
 /** A Trace laid out as one list of records, with what a replay cannot use set aside. */
-import { isPartial, isSessionMeta, type OmniMessage, type RecordedContext } from "@coxswain/core";
+import {
+  type BackgroundReport,
+  isPartial,
+  isPayload,
+  isSessionMeta,
+  type OmniMessage,
+  type RecordedContext,
+} from "@coxswain/core";
 
 export interface TraceRecord {
   message: OmniMessage;
@@ -7,6 +14,10 @@ export interface TraceRecord {
   context: number;
   /** Such as `record 12 of context 2`; both are counted from 1. */
   place: string;
+  /** Notices that the engine writes right behind it. */
+  notices: { message: OmniMessage; place: string }[];
+  /** What background work said, when this is the text of it. */
+  report: BackgroundReport | undefined;
 }
 
 export interface RecordedTrace {
@@ -42,12 +53,14 @@ export function layOut(contexts: readonly RecordedContext[]): RecordedTrace {
     let isInRequest = false;
     for (const [index, message] of messages.entries()) {
       if (ownGaps.includes(index)) gaps.add(records.length);
-      const reason = whyNot(message, isInRequest);
+      const reason = whyNot(message, isInRequest) ?? whyNotAgain(message, records.at(-1));
       if (reason !== undefined) {
         leftOut.set(reason, (leftOut.get(reason) ?? 0) + 1);
         continue;
       }
-      records.push({ message, context: position, place: `record ${index + 1} of context ${context}` });
+      const place = `record ${index + 1} of context ${context}`;
+      if (addToRecord(message, place, records.at(-1))) continue;
+      records.push({ message, context: position, place, notices: [], report: undefined });
       if (message.payload.type === "request_begin") isInRequest = true;
       else if (message.payload.type === "request_end") isInRequest = false;
     }
@@ -61,6 +74,22 @@ export function layOut(contexts: readonly RecordedContext[]): RecordedTrace {
   };
 }
 
+/** Whether it says more of the record before it; then that one has it. */
+function addToRecord(notice: OmniMessage, place: string, before: TraceRecord | undefined): boolean {
+  if (before === undefined || !isPayload(notice, "notice")) return false;
+  const isReport = notice.payload.code === "background_ended" && isHarnessText(before.message);
+  if (!isReport && !isOutage(notice)) return false;
+  before.notices.push({ message: notice, place });
+  const { payload } = before.message;
+  if (isReport && payload.type === "text") before.report = { text: payload.text, summary: notice.payload.message };
+  return true;
+}
+
+/** The disk refused the record in front of it. */
+export function isOutage(message: OmniMessage): boolean {
+  return isPayload(message, "notice") && message.payload.code === "trace_write_failed";
+}
+
 /** Why a record is none that an engine of today could write; `undefined` for all others. */
 function whyNot(message: OmniMessage, isInRequest: boolean): string | undefined {
   const { payload, origin } = message;
@@ -70,6 +99,12 @@ function whyNot(message: OmniMessage, isInRequest: boolean): string | undefined 
   if (payload.type === "notice" && payload.code === "forked") return "a note of where the Session was forked";
   const isKnown = message.type === "event_msg" ? events.has(payload.type) : isModelRecord(payload) || isInRequest;
   return isKnown ? undefined : `a record of the unknown kind ${JSON.stringify(payload.type)}`;
+}
+
+function whyNotAgain(message: OmniMessage, before: TraceRecord | undefined): string | undefined {
+  const notice = before?.notices.at(-1)?.message;
+  if (notice === undefined || !isOutage(notice) || !isOutage(message)) return undefined;
+  return "a second notice of the same outage";
 }
 
 function isModelRecord({ type }: OmniMessage["payload"]): boolean {
@@ -85,6 +120,12 @@ function isModelRecord({ type }: OmniMessage["payload"]): boolean {
     default:
       return false;
   }
+}
+
+/** As an interrupt ends a request, and a resume. */
+export function isAbortedRequest(message: OmniMessage): boolean {
+  if (!isPayload(message, "request_end") || message.payload.status !== "aborted") return false;
+  return message.payload.error_message === undefined && message.payload.retry_in_ms === undefined;
 }
 
 /** What a person's side says; our own prompts are not. */
@@ -106,8 +147,14 @@ export function isHarnessText(message: OmniMessage | undefined): boolean {
   return message?.payload.type === "text" && message.payload.role === "user" && message.payload.sender === "harness";
 }
 
+/** What stands in front of a request: of a person, of ours, or outputs that were owed. */
+export function isUserSide(message: OmniMessage | undefined): boolean {
+  return message?.payload.type === "tool_call_output" || isUserInput(message) || isHarnessText(message);
+}
+
 /** What an Environment tells while it connects. */
 export function isConnectEvent(message: OmniMessage | undefined): boolean {
-  const type = message?.payload.type;
-  return type === "mcp_connect_begin" || type === "mcp_connect_end" || type === "notice";
+  const payload = message?.payload;
+  if (payload?.type === "notice") return payload.code !== "compaction_off";
+  return payload?.type === "mcp_connect_begin" || payload?.type === "mcp_connect_end";
 }

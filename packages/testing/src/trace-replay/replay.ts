@@ -10,14 +10,16 @@ import {
   type RecordedContext,
   replayTrace,
   type TokenCounts,
+  unwrittenInput,
 } from "@coxswain/core";
 import { ManualClock } from "../manual-clock.ts";
 import { compareRequests } from "./compare-requests.ts";
 import type { ReplayDifference } from "./difference.ts";
+import { Moments } from "./moments.ts";
 import { planReplay, type ProcessPlan, type ReplayPlan } from "./plan.ts";
 import { playRun } from "./play-run.ts";
 import { RecordedParts, type SentRequest } from "./recorded-parts.ts";
-import type { RecordedRun } from "./runs.ts";
+import type { RecordedRun } from "./recorded-runs.ts";
 import { Stage } from "./stage.ts";
 
 export interface ReplayReport {
@@ -40,9 +42,18 @@ export interface ReplayReport {
 export async function replay(contexts: readonly RecordedContext[]): Promise<ReplayReport> {
   const plan = planReplay(contexts);
   if (plan.obstacle !== undefined) return report(plan, { obstacle: plan.obstacle });
-  const player = new Player(plan);
+  const moments = new Moments();
+  for (const { exchanges } of plan.processes) moments.add(exchanges, plan.records);
+  let player = new Player(plan, moments);
   await player.play();
+  while (player.stage.difference !== undefined && moments.retry(player.stage.next)) {
+    player = new Player(plan, moments);
+    await player.play();
+  }
   const { stage, sent } = player;
+  if (stage.difference !== undefined && moments.has(stage.next)) {
+    return report(plan, { obstacle: `${stage.difference.place} came in the moment in which a policy refused a call` });
+  }
   const difference = stage.difference ?? compareRequests(plan, sent);
   return report(plan, { difference, contexts: stage.contexts, requests: sent });
 }
@@ -65,12 +76,14 @@ class Player {
   readonly stage: Stage;
   readonly sent: SentRequest[] = [];
   readonly #plan: ReplayPlan;
-  readonly #clock: ManualClock;
+  readonly #moments: Moments;
+  readonly #startMs: number;
 
-  constructor(plan: ReplayPlan) {
+  constructor(plan: ReplayPlan, moments: Moments) {
     this.#plan = plan;
+    this.#moments = moments;
     this.stage = new Stage(plan.records);
-    this.#clock = new ManualClock(Date.parse(plan.records[0]?.message.timestamp ?? "") || 0);
+    this.#startMs = Date.parse(plan.records[0]?.message.timestamp ?? "") || 0;
   }
 
   async play(): Promise<void> {
@@ -87,8 +100,11 @@ class Player {
   #takeOver({ span }: ProcessPlan): boolean {
     const { stage } = this;
     stage.limit = span.start;
-    stage.diesAtLimit = false;
-    for (const record of missingRecords(this.#newest(), () => this.#clock.now())) stage.put(record);
+    stage.diesAtLimit = span.areCut;
+    stage.mayDieAtLimit = false;
+    const [newest, before] = this.#newestTwo();
+    const unwritten = unwrittenInput(before, newest);
+    for (const record of [...unwritten, ...missingRecords(newest, () => this.#startMs)]) stage.put(record);
     if (stage.difference === undefined && stage.next < span.start)
       stage.fail("a resume that has nothing to repair here");
     return stage.difference === undefined;
@@ -100,7 +116,16 @@ class Player {
     let current: RecordedRun | undefined;
     const backoffMs = (attempt: number): number =>
       Math.min(limits.reconnectBackoffMs * 2 ** (attempt - 1), limits.reconnectBackoffMaxMs);
-    const parts = new RecordedParts({ stage, exchanges, interrupts, backoffMs, run: () => current });
+    const parts = new RecordedParts({
+      stage,
+      exchanges,
+      interrupts,
+      moments: this.#moments,
+      backoffMs,
+      run: () => current,
+    });
+    // Of its own: nobody waits any more in a process that is dead.
+    const clock = new ManualClock(this.#startMs);
     const initialState = isFirst ? this.#plan.initialState : this.#resumedState();
     const engine = new ContextEngine({
       ...limits,
@@ -108,13 +133,13 @@ class Player {
       createLLM: () => parts.llm,
       environment: parts.environment,
       trace: stage.sink(),
-      clock: this.#clock,
+      clock,
       sessionMeta: this.#plan.meta,
       initialState,
     });
     for (const run of runs) {
       current = run;
-      await playRun({ engine, parts, run, process, stage, clock: this.#clock });
+      await playRun({ engine, parts, run, process, stage, clock });
       if (stage.difference !== undefined) break;
     }
     this.sent.push(...parts.sent);
@@ -128,10 +153,15 @@ class Player {
     return hasUsage ? state : { ...state, sessionTokens: newestUsage(contexts) ?? state.sessionTokens };
   }
 
-  /** A context in which nothing was said is not yet the newest. */
   #newest(): OmniMessage[] {
+    return this.#newestTwo()[0];
+  }
+
+  /** The newest context and the one before it. One in which nothing was said is not yet there. */
+  #newestTwo(): [OmniMessage[], OmniMessage[]] {
     const { contexts } = this.stage;
-    return contexts.findLast((messages) => messages.some(isModelMessage)) ?? contexts[0] ?? [];
+    const [before = [], newest] = [[], ...contexts.filter((messages) => messages.some(isModelMessage))].slice(-2);
+    return [newest ?? contexts[0] ?? [], before];
   }
 }
 

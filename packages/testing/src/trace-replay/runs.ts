@@ -1,40 +1,26 @@
 /** What the host did, in order: Tasks with their inputs, compactions by hand, steering, and where each ended. */
 import {
+  type BackgroundReport,
   isPayload,
   isSessionMeta,
   type OmniMessage,
   readSteering,
   replayTrace,
   steeringText,
-  type ToolDefinition,
 } from "@coxswain/core";
-import type { Exchanges, Line, RecordedRequest } from "./exchanges.ts";
+import type { Exchanges, RecordedRequest } from "./exchanges.ts";
 import { isInterrupt } from "./interrupts.ts";
 import { maxTurnsIn } from "./limits.ts";
 import type { ProcessSpan } from "./processes.ts";
-import { isConnectEvent, isHarnessText, isUserInput, type TraceRecord } from "./recorded-trace.ts";
-
-export interface RecordedRun {
-  kind: "task" | "compaction";
-  start: number;
-  /** Index of the first record after it. */
-  end: number;
-  input: OmniMessage[];
-  /** What the Environment told while it connected. */
-  connecting: Line[];
-  tools: ToolDefinition[] | undefined;
-  /** Why the tools could not be listed. */
-  toolsProblem: string | undefined;
-  /** Its process died before it could end. */
-  isCut: boolean;
-}
-
-export interface RecordedRuns {
-  runs: RecordedRun[];
-  /** Texts by the index of the record in front of which the engine was told them. */
-  steering: Map<number, string[]>;
-  obstacle: string | undefined;
-}
+import type { RecordedRun, RecordedRuns, Told } from "./recorded-runs.ts";
+import {
+  isConnectEvent,
+  isHarnessText,
+  isOutage,
+  isUserInput,
+  isUserSide,
+  type TraceRecord,
+} from "./recorded-trace.ts";
 
 /** What an engine would have at the end of the context before. */
 export type OwedBefore = (record: TraceRecord) => { hasSummary: boolean; owed: number } | undefined;
@@ -58,8 +44,13 @@ export function owedAfter(messages: readonly OmniMessage[]): { hasSummary: boole
 
 class RunFinder implements RecordedRuns {
   readonly runs: RecordedRun[] = [];
-  readonly steering = new Map<number, string[]>();
+  readonly told = new Map<number, Told[]>();
+  readonly toldBefore = new Set<number>();
+  readonly toldLate = new Set<number>();
+  /** The tools were listed; before that, what the Environment tells stands by itself. */
+  #hasListed = false;
   obstacle: string | undefined;
+  restart: number | undefined;
   readonly #records: readonly TraceRecord[];
   readonly #span: ProcessSpan;
   readonly #exchanges: Exchanges;
@@ -88,7 +79,7 @@ class RunFinder implements RecordedRuns {
     const first = this.#at(start);
     if (first !== undefined && isSessionMeta(first)) index = this.#takeOpening(start, run, "input");
     else {
-      for (; isUserInput(this.#at(index)); index += 1) run.input.push(this.#at(index) as OmniMessage);
+      index = this.#takeInput(start, run, start);
       index = this.#takeTools(index, run);
       if (run.input.length === 0 && this.#isManualCompaction(index)) run.kind = "compaction";
     }
@@ -114,7 +105,9 @@ class RunFinder implements RecordedRuns {
       switch (payload.type) {
         case "abort":
           // Of a run that failed; an interrupt gives back what came before it.
-          if (!isInterrupt(record) && payload.undelivered !== undefined) this.steering.set(index, payload.undelivered);
+          // Nothing more is accepted when the last turn is over: somebody said it to another run.
+          if (state.hasStopped && payload.undelivered !== undefined) return index;
+          if (!isInterrupt(record)) this.#tell(index, payload.undelivered ?? []);
           return index + 1;
         case "request_begin":
           if (mayEnd) return index;
@@ -131,9 +124,10 @@ class RunFinder implements RecordedRuns {
           break;
         case "compaction_end":
           state.isCompacting = false;
+          run.isCut = payload.status === "aborted" && !this.#isInterruptAt(index + 1);
+          if (run.isCut) return index + 1;
           if (run.kind === "compaction") {
-            const next = this.#records[index + 1];
-            return next !== undefined && index + 1 < this.#span.end && isInterrupt(next) ? index + 2 : index + 1;
+            return this.#isInterruptAt(index + 1) ? index + 2 : index + 1;
           }
           break;
         case "tool_list_ready":
@@ -147,12 +141,13 @@ class RunFinder implements RecordedRuns {
           break;
         }
         default:
-          if (payload.type === "text" && payload.role === "assistant" && !state.isInRequest) {
-            state.hasStopped ||= maxTurnsIn(payload.text) !== undefined;
+          if (!state.isInRequest && isMaxTurnsReached(message)) {
+            if (mayEnd) return index;
+            state.hasStopped = true;
           }
-          if (!isUserInput(message)) break;
-          if (mayEnd && (state.hasStopped || steeringIn(message) === undefined)) return index;
-          this.#steer(index, index);
+          if (!isUserInput(message) && this.#reportAt(index, state.isCompacting) === undefined) break;
+          if (mayEnd && (state.hasStopped || !this.#isSteered(index))) return index;
+          index = this.#takeTold(index, index, this.#at(index - 1)?.payload.type === "compaction_end") - 1;
           state.isFinal = false;
       }
       if (this.obstacle !== undefined) return index;
@@ -160,6 +155,11 @@ class RunFinder implements RecordedRuns {
     const isOver = !state.isInRequest && !state.isCompacting && (state.hasStopped || state.isFinal);
     run.isCut = !isOver;
     return this.#span.end;
+  }
+
+  #isInterruptAt(index: number): boolean {
+    const record = this.#records[index];
+    return record !== undefined && index < this.#span.end && isInterrupt(record);
   }
 
   /** A new context: its meta, the tools, the summary, what was owed, and what is new. @returns The index after it. */
@@ -172,12 +172,54 @@ class RunFinder implements RecordedRuns {
     }
     let index = this.#takeTools(meta + 1, run);
     if (before.hasSummary && isHarnessText(this.#at(index))) index += 1;
-    for (let left = before.owed; left > 0 && this.#isUserSide(index); left -= 1) index += 1;
+    for (let left = before.owed; left > 0 && isUserSide(this.#at(index)); left -= 1) index += 1;
+    if (rest === "input") return this.#takeInput(index, run, meta);
+    if (this.#isInterruptAt(index)) this.#tellBefore(index, meta);
+    return this.#takeTold(index, meta);
+  }
+
+  /** What has ended before, then what the person says. */
+  #takeInput(from: number, run: RecordedRun, toldAt: number): number {
+    let index = from;
+    for (let report = this.#reportAt(index); report !== undefined; report = this.#reportAt(index)) {
+      if (index > from && this.#isLater(index)) return index;
+      this.#tell(toldAt, [report]);
+      index += 1;
+    }
     for (; isUserInput(this.#at(index)); index += 1) {
-      if (rest === "input") run.input.push(this.#at(index) as OmniMessage);
-      else this.#steer(index, meta);
+      if (index > from && this.#isLater(index) && steeringIn(this.#at(index)) !== undefined) return index;
+      run.input.push(this.#at(index) as OmniMessage);
     }
     return index;
+  }
+
+  /** Not together with what stands before it: what is handed over in one piece is refused with its last record. */
+  #isLater(index: number): boolean {
+    return this.#records[index - 1]?.notices.some(({ message }) => isOutage(message)) === true;
+  }
+
+  /** What stands together was delivered together, so it must have been said before the first of it was written. */
+  #takeTold(from: number, toldAt: number, isLate = false): number {
+    if (isLate) this.toldLate.add(toldAt);
+    let [index, at, hasSteering] = [from, toldAt, false];
+    for (; ; index += 1) {
+      const report = this.#reportAt(index);
+      // Reports come first in what is delivered together.
+      if (index > from && (this.#isLater(index) || (report !== undefined && hasSteering))) at = index;
+      if (report !== undefined) this.#tell(at, [report]);
+      else if (isUserInput(this.#at(index))) this.#steer(index, at);
+      else return index;
+      hasSteering = report === undefined;
+      if (this.obstacle !== undefined) return index;
+    }
+  }
+
+  /** An interrupt that stands where only steering can have led. */
+  #tellBefore(abort: number, toldAt: number): void {
+    const payload = this.#at(abort)?.payload;
+    if (payload?.type !== "abort" || payload.undelivered === undefined) return;
+    this.#tell(toldAt, payload.undelivered);
+    this.toldBefore.add(abort);
   }
 
   #takeTools(from: number, run: RecordedRun): number {
@@ -185,8 +227,8 @@ class RunFinder implements RecordedRuns {
     while (isConnectEvent(this.#at(index))) index += 1;
     const message = this.#at(index);
     const isListed = message !== undefined && isPayload(message, "tool_list_ready");
-    // Notices alone belong to something else, unless the list follows.
-    if (!isListed && !this.#hasConnected(from, index)) return from;
+    // Notices alone belong to something else, unless the list follows, or is missing.
+    if (!isListed && this.#hasListed && !this.#hasConnected(from, index)) return from;
     for (let at = from; at < index; at += 1) {
       const event = this.#at(at);
       if (event === undefined) continue;
@@ -195,6 +237,7 @@ class RunFinder implements RecordedRuns {
       } else run.connecting.push({ index: at, message: event });
     }
     if (!isListed) return index;
+    this.#hasListed = true;
     run.tools = message.payload.tools;
     return index + 1;
   }
@@ -211,34 +254,55 @@ class RunFinder implements RecordedRuns {
   /** Without an input: what is owed is sent, or an interrupt came before anything else. */
   #mayBegin(index: number): boolean {
     const record = this.#records[index];
-    return record !== undefined && (record.message.payload.type === "request_begin" || isInterrupt(record));
+    if (record === undefined) return false;
+    const { message } = record;
+    return message.payload.type === "request_begin" || isInterrupt(record) || isMaxTurnsReached(message);
   }
 
   /** Whether all that is new in the context is what a running Task was told. */
   #isSteeringOnly(meta: number): boolean {
+    const record = this.#records[meta];
+    const before = record === undefined ? undefined : this.#owedBefore(record);
     let index = meta + 1;
-    while (
-      index < this.#span.end &&
-      !isUserInput(this.#at(index)) &&
-      this.#at(index)?.payload.type !== "request_begin"
-    ) {
-      index += 1;
+    while (isConnectEvent(this.#at(index)) || this.#at(index)?.payload.type === "tool_list_ready") index += 1;
+    if (before?.hasSummary === true && isHarnessText(this.#at(index))) index += 1;
+    for (let left = before?.owed ?? 0; left > 0 && isUserSide(this.#at(index)); left -= 1) index += 1;
+    return this.#isSteered(index);
+  }
+
+  /** Whether steering is delivered here, with what else has come; or was about to be. */
+  #isSteered(from: number): boolean {
+    let index = from;
+    while (this.#reportAt(index) !== undefined) index += 1;
+    const message = this.#at(index);
+    // A report alone keeps no Task going, but may begin one.
+    if (message !== undefined && isPayload(message, "abort")) {
+      return index === from && message.payload.undelivered !== undefined;
     }
-    if (!isUserInput(this.#at(index))) return false;
+    if (!isUserInput(message)) return false;
     for (; isUserInput(this.#at(index)); index += 1) if (steeringIn(this.#at(index)) === undefined) return false;
     return true;
   }
 
-  #isUserSide(index: number): boolean {
+  /** A text of ours that stands in no place of another is a report, also where its process died before it said so. */
+  #reportAt(index: number, isCompacting = false): BackgroundReport | undefined {
     const message = this.#at(index);
-    return message?.payload.type === "tool_call_output" || isUserInput(message) || isHarnessText(message);
+    if (message?.payload.type !== "text" || !isHarnessText(message) || isCompacting) return undefined;
+    const { report } = this.#records[index] ?? {};
+    return report ?? (index + 1 === this.#span.end ? { text: message.payload.text, summary: "" } : undefined);
   }
 
   #steer(index: number, toldAt: number): void {
     const text = steeringIn(this.#at(index));
-    if (text === undefined)
+    if (text === undefined) {
+      this.restart = this.#at(toldAt)?.type === "session_meta" ? toldAt : index;
       return this.#refuse(index, "is a user's message in the middle of a Task, and no steering of this engine");
-    this.steering.set(toldAt, [...(this.steering.get(toldAt) ?? []), text]);
+    }
+    this.#tell(toldAt, [text]);
+  }
+
+  #tell(toldAt: number, told: readonly Told[]): void {
+    this.told.set(toldAt, [...(this.told.get(toldAt) ?? []), ...told]);
   }
 
   #at(index: number): OmniMessage | undefined {
@@ -249,6 +313,11 @@ class RunFinder implements RecordedRuns {
     const record = this.#records[index];
     this.obstacle ??= `${record?.place} (${record?.message.payload.type ?? "session_meta"}) ${why}`;
   }
+}
+
+/** A Task that stops at its cap: one that may have no turn at all says so at once. */
+function isMaxTurnsReached({ payload }: OmniMessage): boolean {
+  return payload.type === "text" && payload.role === "assistant" && maxTurnsIn(payload.text) !== undefined;
 }
 
 /** The person's words, when the text is exactly what this engine would have made of them. */

@@ -1,4 +1,4 @@
-import { isPayload, notice, type OmniMessage, userText } from "@coxswain/core";
+import { isPayload, type OmniMessage, userText } from "@coxswain/core";
 import { describe, expect, it } from "vitest";
 import { fakeEnvironment, replay, scriptedLLM } from "../../src/index.ts";
 import { allow, collect, meta, recorded, startProcess } from "./support.ts";
@@ -82,11 +82,6 @@ describe("what cannot be played again is said in words", () => {
       "an engine that listed no tools",
       (records) => records.filter((message) => !isPayload(message, "tool_list_ready")),
       /record 3 of context 1 \(request_begin\) comes before any list of tools/,
-    ],
-    [
-      "a disk that failed",
-      (records) => records.toSpliced(5, 0, notice("error", "trace_write_failed", "no space")),
-      /\(notice\) tells of a disk that failed/,
     ],
     [
       "steering of an older engine",

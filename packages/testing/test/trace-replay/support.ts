@@ -1,14 +1,18 @@
 import {
   type CompactionSettings,
   ContextEngine,
+  type EngineState,
   type EnvironmentInterface,
+  isPayload,
   type LLMInterface,
   missingRecords,
   type OmniMessage,
+  readTokenCounts,
   type RecordedContext,
   replayTrace,
   type RunOptions,
   sessionMeta,
+  unwrittenInput,
 } from "@coxswain/core";
 import { ManualClock, MemoryTrace } from "../../src/index.ts";
 
@@ -52,7 +56,8 @@ export function startProcess(options: ProcessOptions): { engine: ContextEngine; 
   const trace = new MemoryTrace();
   trace.contexts.splice(0, 1, ...contexts.map((messages) => [...messages]));
   const newest = trace.newest;
-  newest.push(...missingRecords(newest, () => 0));
+  const [before = []] = trace.contexts.slice(-2, -1);
+  newest.push(...unwrittenInput(before, newest), ...missingRecords(newest, () => 0));
   const clock = new ManualClock();
   clock.sleep = () => Promise.resolve();
   const engine = new ContextEngine({
@@ -63,10 +68,17 @@ export function startProcess(options: ProcessOptions): { engine: ContextEngine; 
     clock,
     compaction,
     sessionMeta: meta,
-    initialState: replayTrace(newest),
+    initialState: resumed(trace),
     ...(maxTurns === undefined ? {} : { maxTurns }),
   });
   return { engine, trace };
+}
+
+/** Counts of the contexts before are told to a process whose own has none yet. */
+function resumed({ contexts, newest }: MemoryTrace): EngineState {
+  const state = replayTrace(newest);
+  const usage = contexts.flat().findLast((message) => isPayload(message, "token_usage"));
+  return usage === undefined ? state : { ...state, sessionTokens: readTokenCounts(usage.payload.session) };
 }
 
 export async function collect(

@@ -70,6 +70,7 @@ export class DrivenRun {
     model.openStreams.clear();
     running.clear();
     this.#process.requests = 0;
+    this.#process.background.hasNews = false;
     this.#world.disk.mood = this.#plan.disk;
     log.add({ at: "run", kind: this.#plan.kind, input: this.#plan.input });
     if (this.#plan.isSignalFiredBefore) {
@@ -120,7 +121,7 @@ export class DrivenRun {
   /** Whether the host did something of its own. */
   #hostActs(): boolean {
     const { choices: random, clock } = this.#world;
-    const { interruptRate, deathRate, steerRate, skipRate } = this.#plan;
+    const { interruptRate, deathRate, steerRate, skipRate, reportRate } = this.#plan;
     if (random.chance(deathRate)) {
       this.#label("the process dies");
       this.#process.die();
@@ -133,6 +134,11 @@ export class DrivenRun {
     }
     if (!this.isInterrupted && random.chance(interruptRate)) {
       this.#interruptSomehow();
+      return true;
+    }
+    if (random.chance(reportRate)) {
+      this.#label("background work ends");
+      this.#process.endBackgroundWork();
       return true;
     }
     if (clock.sleepers > 0 && random.chance(skipRate) && this.#process.engine.skipReconnectWait()) {
@@ -215,6 +221,7 @@ export class DrivenRun {
     const isTelling = message.type === "event_msg";
     if (this.#steers < maxSteers && random.chance(isTelling ? this.#plan.steerRate : this.#plan.steerRate / 4))
       this.#steer();
+    if (random.chance(isTelling ? this.#plan.reportRate : 0)) this.#process.endBackgroundWork();
     if (!this.isInterrupted && random.chance(this.#plan.interruptRate))
       this.interrupt(random.chance(0.5) ? "signal" : "break");
   }

@@ -13,6 +13,7 @@ export const features = [
   "denials",
   "tool faults",
   "children",
+  "background work",
   "turn limits",
 ] as const;
 

@@ -3,7 +3,7 @@ import { type EngineState, isModelMessage, type OmniMessage, replayTrace } from 
 import { type Life, live, type LifeOptions, type Violation } from "./life.ts";
 import type { Observation } from "./observation.ts";
 import { settle } from "./settle.ts";
-import { comparable } from "./texts.ts";
+import { comparable, isReport } from "./texts.ts";
 
 const name = "resume is interrupt";
 const placeholder = /\[interrupted: [^\]]*\]/g;
@@ -44,7 +44,12 @@ async function continued(options: LifeOptions): Promise<Continuation | Violation
   const request = await nextRequest(life, life.forked);
   await world.end();
   if (request === undefined) return { invariant: "ends", problem: "nothing is sent after a fork" };
-  return { told: [...request.history, ...request.input].map(withoutReason), owed, closings: closings.size };
+  // Only a process that lives on knows what was reported and not written yet.
+  const before = new Set(world.disk.contexts.flat().slice(0, recordsBefore).map(comparable));
+  const told = [...request.history, ...request.input].filter(
+    (message) => !isReport(message) || before.has(comparable(message)),
+  );
+  return { told: told.map(withoutReason), owed, closings: closings.size };
 }
 
 function owedBy({ pendingSummary, history, carryOver }: EngineState): string[] {

@@ -1,5 +1,6 @@
 /** Any Environment, with the schedule between it and the engine: what it yields comes when it is let through. */
 import type { EnvironmentInterface, ExecuteToolRequest, OmniMessage } from "@coxswain/core";
+import type { Background } from "./background.ts";
 import type { FeatureSet } from "./features.ts";
 import type { Gates } from "./gates.ts";
 import type { Observer, ToolCall } from "./observation.ts";
@@ -11,6 +12,7 @@ export interface ToolWorld {
   features: FeatureSet;
   gates: Gates;
   log: Observer;
+  background: Background;
   /** Calls that run now, by id. */
   running: Set<string>;
   /** How many turns of the event loop a step of a tool may take before it counts as still running. */
@@ -25,6 +27,10 @@ export function gatedEnvironment(inner: EnvironmentInterface, world: ToolWorld):
     ...(inner.forbids === undefined ? {} : { forbids: (call) => forbids(inner, world, call) }),
     ...(inner.preview === undefined ? {} : { preview: async (call) => inner.preview?.(call) }),
     toolPermission: (name) => inner.toolPermission(name),
+    onReport: (listener) => {
+      const stops = [world.background.listen(listener), inner.onReport?.(listener)];
+      return () => stops.forEach((stop) => stop?.());
+    },
   };
 }
 

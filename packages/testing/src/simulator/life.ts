@@ -91,7 +91,8 @@ class LivedLife {
     const { choices: random, disk, features } = this.#world;
     if (random.chance(0.7)) disk.recover();
     const { state } = this.#process.engine;
-    const plan = drawPlan(this.#world, state.carryOver.length > 0 || state.pendingSummary !== undefined);
+    const isOwed = state.carryOver.length > 0 || state.pendingSummary !== undefined;
+    const plan = drawPlan(this.#world, isOwed || this.#process.background.hasNews);
     const run = new DrivenRun(this.#process, plan);
     run.begin();
     await run.drive({ isOver: () => this.#isForkHere(run) || this.life.violation !== undefined });
@@ -100,6 +101,8 @@ class LivedLife {
     if (!run.reader.hasEnded) return this.#endFork(run);
     await settle(3);
     this.#noteEnd(run);
+    const isReportBetween = random.chance(0.15);
+    if (isReportBetween && features.has("background work")) this.#process.endBackgroundWork();
     const isDeathBetween = random.chance(0.15);
     if (random.chance(0.5)) await this.#answerLate();
     if (isDeathBetween && features.has("deaths")) await this.#resume();

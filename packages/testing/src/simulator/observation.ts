@@ -43,6 +43,10 @@ export type Observation =
   | { at: "tool"; call: ToolCall; isVetoed?: boolean }
   | { at: "tool ends"; toolCallId: string; how: string }
   | { at: "steered"; mark: string; isAccepted: boolean; text?: string }
+  /** Background work has ended. */
+  | { at: "reported"; mark: string }
+  /** The host was told of a report that the model has not got. */
+  | { at: "told host"; mark: string; isIdle: boolean }
   | { at: "skipped wait" }
   | { at: "interrupted"; how: Interrupt }
   | { at: "ended"; end: RunEnd }

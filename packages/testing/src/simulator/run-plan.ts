@@ -16,6 +16,7 @@ export interface RunPlan {
   interruptRate: number;
   deathRate: number;
   skipRate: number;
+  reportRate: number;
   isSignalFiredBefore: boolean;
   /** After an interrupt nobody answers any more, but for the reader and the disk. */
   isSilentAfterInterrupt: boolean;
@@ -42,6 +43,7 @@ export function drawPlan(world: World, owes: boolean): RunPlan {
     interruptRate: rate([0, 0, 0, 0.02, 0.06], features.has("interrupts")),
     deathRate: rate([0, 0, 0, 0.01, 0.04], features.has("deaths")),
     skipRate: rate([0, 0.3], true),
+    reportRate: rate([0, 0, 0.02, 0.1], features.has("background work")),
     isSignalFiredBefore: isBefore && features.has("interrupts"),
     isSilentAfterInterrupt: random.chance(0.5),
     disk: drawMood(world),
@@ -57,8 +59,8 @@ function drawInput(world: World): OmniMessage[] {
   return input;
 }
 
-/** @param kind `u`: given to a run; `s`: said in the middle of one. */
-export function drawWords(world: World, kind: "u" | "s"): { mark: string; text: string } {
+/** @param kind `u`: given to a run; `s`: said in the middle of one; `b`: reported by background work. */
+export function drawWords(world: World, kind: "u" | "s" | "b"): { mark: string; text: string } {
   const mark = `«${kind}${world.nextNumber()}»`;
   const [first, ...others] = world.own.prompts ?? [];
   if (first === undefined) return { mark, text: markedText(world.choices, mark) };

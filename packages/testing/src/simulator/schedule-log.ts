@@ -40,6 +40,10 @@ function describe(seen: Exclude<Observation, { at: "step" }>): string {
       return `tool of ${seen.toolCallId} ${seen.how}`;
     case "steered":
       return `steer ${seen.mark}: ${seen.isAccepted ? "accepted" : "not accepted"}`;
+    case "reported":
+      return `background work reports ${seen.mark}`;
+    case "told host":
+      return `the host is told of ${seen.mark}`;
     case "skipped wait":
       return "the wait is skipped";
     case "interrupted":

@@ -5,6 +5,7 @@ import { compareForks } from "./fork.ts";
 import { watchAll } from "./invariants/index.ts";
 import { type LifeOptions, live, type Violation } from "./life.ts";
 import type { Observation } from "./observation.ts";
+import { isPlayed, playAgain } from "./play-again.ts";
 import { Random } from "./random.ts";
 import { scheduleLines } from "./schedule-log.ts";
 import { type Totals, totalsOf } from "./totals.ts";
@@ -17,7 +18,7 @@ export interface SimulateOptions extends OwnParts {
   without?: readonly Feature[] | undefined;
   /** Runs of the life at most. */
   maxRuns?: number | undefined;
-  /** Reads back every beginning of the Trace, rather than some. */
+  /** Reads back every beginning of the Trace, rather than some, and replays it. */
   isThorough?: boolean | undefined;
   /** A rule of your own over a whole life: what is wrong with it, in words. */
   check?: ((simulation: Simulation) => string | undefined) | undefined;
@@ -59,11 +60,14 @@ export async function simulate(options: SimulateOptions): Promise<Simulation> {
   const step = forkable[random.int(0, Math.max(0, forkable.length - 1))];
   const isForked = mayFork && (random.chance(1 / forkEvery) || isThorough);
   const differs = isForked && step !== undefined ? await compareForks(lifeOptions, step) : undefined;
+  const isWhole = life.violation === undefined && differs === undefined;
+  const played = isWhole && (isPlayed(seed) || isThorough) ? await playAgain(contexts) : undefined;
   const totals = totalsOf(log);
+  if (played?.outcome === "same") totals["traces played again"] += 1;
   if (isForked) totals["forks compared"] += 1;
   const simulation = {
     seed,
-    violation: life.violation ?? differs,
+    violation: life.violation ?? differs ?? played?.violation,
     totals,
     observations: log,
     contexts,

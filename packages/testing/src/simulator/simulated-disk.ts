@@ -87,6 +87,11 @@ export class SimulatedDisk {
     return this.contexts.findLast((records) => records.some(isModelMessage)) ?? this.contexts[0] ?? [];
   }
 
+  /** The context before the newest, of those in which something was said. */
+  get before(): OmniMessage[] {
+    return this.contexts.filter((records) => records.some(isModelMessage)).at(-2) ?? [];
+  }
+
   get contexts(): OmniMessage[][] {
     return this.#files.map((file) => file.records);
   }
@@ -181,6 +186,10 @@ export class SimulatedDisk {
 
   #submit(records: readonly OmniMessage[]): Promise<void> {
     if (this.#rotates) this.#startNextFile();
+    if (records.every((record) => this.#landed.has(record))) {
+      for (const record of records) this.#tell(record, true);
+      return Promise.resolve();
+    }
     return new Promise((resolve, reject) => {
       this.#queue.push({ records, file: this.#files.length - 1, resolve, reject });
       this.#mood.writesBeforeHanging -= 1;
@@ -246,7 +255,10 @@ export class SimulatedDisk {
 
   #flush(): void {
     if (this.#held.length === 0) return;
-    for (const { record, file } of this.#held.splice(0)) this.#land(record, file);
+    for (const { record, file } of this.#held.splice(0)) {
+      this.#land(record, file);
+      this.#landed.add(record);
+    }
     this.#log.add({ at: "disk", is: "working" });
   }
 

@@ -1,9 +1,11 @@
 /** One process of a life: an engine with scripted parts around it, until it is told to die. */
-import { ContextEngine, type EngineState, missingRecords, replayTrace } from "@coxswain/core";
+import { ContextEngine, type EngineState, missingRecords, replayTrace, unwrittenInput } from "@coxswain/core";
+import { Background } from "./background.ts";
 import { gatedEnvironment } from "./gated-environment.ts";
 import { Gates } from "./gates.ts";
 import type { Observation, Observer, Resumption } from "./observation.ts";
 import { drawReply } from "./reply.ts";
+import { drawWords } from "./run-plan.ts";
 import { SimulatedModel } from "./simulated-model.ts";
 import type { World } from "./world.ts";
 
@@ -18,6 +20,7 @@ export class SimulatedProcess {
   /** Requests of the Task that runs. */
   requests = 0;
   readonly log: Observer;
+  readonly background: Background;
   #contexts: number;
   #model: SimulatedModel;
 
@@ -26,6 +29,7 @@ export class SimulatedProcess {
     this.world = world;
     this.#contexts = contexts;
     this.log = { add: (seen: Observation) => this.#observe(seen) };
+    this.background = new Background(this.log);
     this.#model = this.#openModel(state?.history ?? []);
     const { settings, disk, clock, meta, scripts, features } = world;
     this.engine = new ContextEngine({
@@ -36,6 +40,7 @@ export class SimulatedProcess {
         features,
         gates: this.gates,
         log: this.log,
+        background: this.background,
         running: this.running,
         patience: world.toolPatience,
       }),
@@ -47,6 +52,13 @@ export class SimulatedProcess {
       maxTurns: settings.maxTurns,
       maxReconnects: settings.maxReconnects,
     });
+    this.engine.onReport((report) => this.background.tellHost(report, this.engine.activity === "idle"));
+  }
+
+  /** Something that it had begun before. */
+  endBackgroundWork(): void {
+    const { mark, text } = drawWords(this.world, "b");
+    this.background.end(mark, text);
   }
 
   get model(): SimulatedModel {
@@ -124,7 +136,8 @@ export function resumeLife(
 ): SimulatedProcess | undefined {
   const { disk, clock, log } = world;
   const { messages, usageBefore } = disk.read();
-  const missing = missingRecords(messages, () => clock.now());
+  const unwritten = unwrittenInput(disk.before, messages);
+  const missing = [...unwritten, ...missingRecords(messages, () => clock.now())];
   for (const record of missing.slice(0, writes)) disk.writeNow(record);
   if (writes < missing.length) {
     log.add({ at: "died", tornTail: false, heldBack: 0 });

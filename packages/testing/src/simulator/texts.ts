@@ -25,7 +25,7 @@ const modelTexts: readonly [string, ...string[]] = [
   "line one\nline two",
 ];
 
-const markPattern = /«[us]\d+»/g;
+const markPattern = /«[usb]\d+»/g;
 
 /** A text that can be found again, whatever block it ends up in. */
 export function markedText(random: Random, mark: string): string {
@@ -44,6 +44,13 @@ export function pieces(random: Random, text: string): string[] {
   const pair = text.search(/[\ud800-\udbff]/);
   const cut = pair !== -1 && drawn % 2 === 0 ? pair + 1 : drawn;
   return [text.slice(0, cut), text.slice(cut)];
+}
+
+/** What background work reports begins so. */
+export const reportOpening = "Background work has ended: ";
+
+export function isReport({ payload }: OmniMessage): boolean {
+  return payload.type === "text" && payload.sender === "harness" && payload.text.startsWith(reportOpening);
 }
 
 /** The marks in texts of the user side, as often as they stand there. */

@@ -15,6 +15,8 @@ export const totalNames = [
   "undecided for good",
   "steers",
   "steers too late",
+  "background reports",
+  "reports told to the host",
   "interrupts by signal",
   "interrupts by break",
   "interrupts by return while reading",
@@ -44,6 +46,7 @@ export const totalNames = [
   "notices",
   "cut segments",
   "forks compared",
+  "traces played again",
 ] as const;
 
 export type TotalName = (typeof totalNames)[number];
@@ -88,6 +91,10 @@ function namesOf(seen: Observation): TotalName[] {
       return seen.answer === "never" ? ["undecided for good"] : [];
     case "steered":
       return [seen.isAccepted ? "steers" : "steers too late"];
+    case "reported":
+      return ["background reports"];
+    case "told host":
+      return ["reports told to the host"];
     case "interrupted":
       return [seen.how === "signal before the run" ? "signals before the run" : `interrupts by ${seen.how}`];
     case "died":

@@ -1,4 +1,4 @@
-/** What a person said is known to the model, is owed to it, or was given back; and never twice. */
+/** What a person said and background work reported is known to the model, is owed to it, or was given back; and never twice. */
 import { type OmniMessage, readSteering } from "@coxswain/core";
 import type { Observation, RunEnd } from "../observation.ts";
 import { marksIn } from "../texts.ts";
@@ -17,12 +17,10 @@ class LossWatcher {
   readonly #owed = new Set<string>();
   /** Accepted in this run, and neither written nor given back yet. */
   readonly #steered = new Map<string, string | undefined>();
-  /**
-   * Landed in a context whose first request has not begun. Its first text makes it the newest one; a death in the middle
-   * of the write that opens it loses the rest.
-   */
-  #opening: Set<string> | undefined;
-  #isNewContext = false;
+  /** Not written yet; and whether the host was told. */
+  readonly #reported = new Map<string, boolean>();
+  /** Of these, what came before the run or before the newest answer: the next request must tell it. */
+  readonly #due = new Set<string>();
   readonly #landed = new Set<string>();
   #undelivered: string[] = [];
   #mode = "summarize";
@@ -47,19 +45,31 @@ class LossWatcher {
         this.#refused = new Set();
         // Of a run whose last records are not in the Trace yet.
         this.#steered.clear();
+        this.#dueNow();
         return undefined;
       case "steered":
         if (seen.isAccepted) this.#steered.set(seen.mark, seen.text);
         return undefined;
+      case "reported":
+        this.#reported.set(seen.mark, false);
+        return undefined;
+      case "told host":
+        return this.#toldHost(seen.mark, seen.isIdle);
       case "request": {
         const marks = marksIn(seen.input);
+        for (const mark of [...marksIn(seen.history), ...marks]) this.#due.delete(mark);
         if (seen.purpose === "summary") this.#absorbed = new Set([...marksIn(seen.history), ...marks]);
-        else this.#sent = new Set(marks);
+        else {
+          this.#sent = new Set(marks);
+          const [untold] = this.#due;
+          if (untold !== undefined) return `${untold} was reported before, and the request does not tell it`;
+        }
         return this.#hasSummary && seen.purpose === "turn" && ![...seen.history, ...seen.input].some(isSummary)
           ? "the model is not told the summary of the context before"
           : undefined;
       }
       case "answered":
+        this.#dueNow();
         if (seen.outcome !== "threw" && seen.outcome.contextOverflow === true) this.#refused = this.#sent;
         return undefined;
       case "landed":
@@ -77,20 +87,12 @@ class LossWatcher {
   #recorded(record: OmniMessage): string | undefined {
     const { payload } = record;
     switch (payload.type) {
-      case undefined:
-        this.#isNewContext = true;
-        return undefined;
-      case "request_begin":
-        this.#isNewContext = false;
-        this.#opening = undefined;
-        return undefined;
       case "text":
-        if (payload.role === "user" && this.#isNewContext) this.#opening ??= new Set();
         for (const mark of marksIn([record])) {
           this.#landed.add(mark);
-          this.#opening?.add(mark);
           const said = this.#steered.get(mark);
-          if (this.#steered.delete(mark)) this.#owed.add(mark);
+          this.#due.delete(mark);
+          if (this.#steered.delete(mark) || this.#reported.delete(mark)) this.#owed.add(mark);
           if (said !== undefined && readSteering(payload.text) !== said) return `${mark} is not written as it was said`;
         }
         return undefined;
@@ -114,9 +116,23 @@ class LossWatcher {
 
   /** What was not written is lost with the process. */
   #died(): void {
-    const written = this.#opening ?? this.#landed;
-    for (const mark of this.#owed) if (!written.has(mark)) this.#owed.delete(mark);
+    for (const mark of this.#owed) if (!this.#landed.has(mark)) this.#owed.delete(mark);
     this.#steered.clear();
+    this.#reported.clear();
+    this.#due.clear();
+  }
+
+  #dueNow(): void {
+    for (const mark of this.#reported.keys()) this.#due.add(mark);
+  }
+
+  #toldHost(mark: string, isIdle: boolean): string | undefined {
+    if (!isIdle) return `the host is told of ${mark} while a run is under way that may still tell the model`;
+    const wasTold = this.#reported.get(mark);
+    if (wasTold === undefined) return `the host is told of ${mark}, which the model gets`;
+    if (wasTold) return `the host is told of ${mark} twice`;
+    this.#reported.set(mark, true);
+    return undefined;
   }
 
   #compacted(): void {
@@ -137,6 +153,9 @@ class LossWatcher {
     const known = [...marksIn(state.history), ...marksIn(state.carryOver)];
     for (const mark of this.#steered.keys()) {
       if (!this.#undelivered.includes(mark)) return `${mark} was accepted, and is neither written nor given back`;
+    }
+    for (const [mark, isTold] of this.#reported) {
+      if (!isTold) return `${mark} was reported, and neither is it written nor was the host told`;
     }
     const twice = this.#undelivered.find((mark) => known.includes(mark));
     if (twice !== undefined) return `${twice} is given back although the model gets it`;

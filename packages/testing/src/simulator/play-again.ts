@@ -1,0 +1,29 @@
+/** Some lives are more than lived: their Trace is run through a new engine, which must write and send the same. */
+import type { OmniMessage } from "@coxswain/core";
+import { replay } from "../trace-replay/replay.ts";
+import type { Violation } from "./life.ts";
+
+/** Of so many seeds, one: a replay takes about half as long as the life. */
+const playEvery = 5;
+
+export function isPlayed(seed: number): boolean {
+  return seed % playEvery === 0;
+}
+
+/** `unplayable`: what came in one moment was in an order that no record tells of. */
+export async function playAgain(
+  contexts: readonly OmniMessage[][],
+): Promise<{ outcome: "same" | "different" | "unplayable"; violation: Violation | undefined }> {
+  const recorded = contexts.map((messages, index) => ({
+    context: index + 1,
+    messages: [...messages],
+    tornTail: false,
+    skippedLines: [],
+    gaps: [],
+  }));
+  const { outcome, obstacle = "", summary } = await replay(recorded);
+  if (outcome === "same" || obstacle.endsWith(momentWords)) return { outcome, violation: undefined };
+  return { outcome, violation: { invariant: "replay", problem: `its Trace does not replay to the same: ${summary}` } };
+}
+
+const momentWords = "in the moment in which a policy refused a call";

@@ -1,6 +1,5 @@
-import { link, mkdir, readFile, symlink, writeFile } from "node:fs/promises";
+import { copyFile, link, mkdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import type { ChildProcess } from "node:child_process";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { run } from "../test/environment/support.ts";
@@ -17,12 +16,13 @@ import {
 import { type Listeners, listenOnHost, ownAddress } from "./support/listeners.ts";
 
 const node = JSON.stringify(process.execPath);
-const client = `${node} ${fileURLToPath(new URL("support/client.mjs", import.meta.url))}`;
 const levels: Level[] = ["off", "workspace", "strict"];
 const abstract = `coxswain-system-test-${process.pid}`;
 const temporarySocket = `/tmp/${abstract}.sock`;
 
 let place: Place;
+/** A command line that goes on with whom to reach. */
+let client: string;
 let listeners: Listeners;
 let bystander: ChildProcess;
 const worlds = new Map<Level, World>();
@@ -33,6 +33,8 @@ beforeAll(async () => {
   bystander = startBystander();
   const { workspaceDir, outsideDir, home } = place;
   await writeFile(join(outsideDir, "file"), "as it was");
+  await copyFile(new URL("support/client.mjs", import.meta.url), join(outsideDir, "client.mjs"));
+  client = `${node} ${join(outsideDir, "client.mjs")}`;
   await symlink(outsideDir, join(workspaceDir, "out"));
   await mkdir(join(workspaceDir, "sub"));
   listeners = await listenOnHost([

@@ -1,7 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
+import { homedir } from "node:os";
 import { dirname, join } from "node:path";
+import { isWithin } from "../../src/environment/sandbox/mounts.ts";
 import { openSandbox, type SandboxLevel } from "../../src/environment/sandbox/open-sandbox.ts";
 import { builtInTools } from "../../src/environment/built-in-tools.ts";
 import { LocalEnvironment, type LocalEnvironmentOptions } from "../../src/environment/local-environment.ts";
@@ -19,13 +21,23 @@ export interface Place {
   outsideDir: string;
 }
 
-/** Not below /tmp, which is another directory in the sandbox, and so shows nothing of what the sandbox hides. */
-const visibleDir = dirname(dirname(createRequire(import.meta.url).resolve("vitest/package.json")));
+/** Other directories in a sandbox, which show nothing of the host and so prove nothing. */
+const replaced = ["/tmp", "/var/tmp", "/run", "/dev"];
+const modulesDir = dirname(dirname(createRequire(import.meta.url).resolve("vitest/package.json")));
+
+/** Beside these tests, wherever they have been cloned to; else in the home of whoever runs them. */
+async function visibleDir(): Promise<string> {
+  for (const directory of [modulesDir, homedir()]) {
+    const real = await realpath(directory);
+    if (!replaced.some((path) => isWithin(real, path))) return real;
+  }
+  throw new Error(`A sandbox shows neither ${modulesDir} nor ${homedir()}: clone to a place outside of /tmp.`);
+}
 
 export const secret = "nobody-else-should-see-this";
 
 export async function makePlace(): Promise<Place> {
-  const root = await realpath(await mkdtemp(join(visibleDir, ".system-test-")));
+  const root = await mkdtemp(join(await visibleDir(), ".system-test-"));
   const place = {
     root,
     home: join(root, "home"),

@@ -6,7 +6,7 @@ import type { LLMOutcome } from "./ports.ts";
 import { endDetails, judge, type RetryLimits, type Tries, type Verdict } from "./retry.ts";
 import { engineDefaults } from "./defaults.ts";
 import { eventLoopTurn } from "./event-loop.ts";
-import { type OpenRequest, record, type Run } from "./run.ts";
+import type { OpenRequest, Run } from "./run.ts";
 import type { Call } from "./turn.ts";
 
 export interface AttemptRequest {
@@ -32,7 +32,9 @@ export async function runAttempt(run: Run, request: AttemptRequest): Promise<Att
   run.interruption.check();
   const reader = new ModelReader(run, request);
   run.request = reader;
-  await record(run, build.requestBegin());
+  await recorder.record(build.requestBegin());
+  // In the same moment: what is between a look at the interrupt and the call is time in which one can come.
+  run.interruption.check();
   const outcome = await run.interruption.until(reader.read(request.input()));
   const verdict = judge(outcome, request.tries, retryLimits(run, request.purpose));
   await closeModelSegments(run, outcome.status === "completed" ? "malformed" : outcome.status);

@@ -150,6 +150,31 @@ describe("an interrupt", () => {
     expect(outline(stream).at(-1)).toBe("abort undelivered one more thing");
   });
 
+  it.each(Array.from({ length: 20 }, (_, later) => later))(
+    "lets no request leave that it came before: %i steps after the beginning of one is kept",
+    async (later) => {
+      const bench = setUp([{ text: "ok" }]);
+      const controller = new AbortController();
+      const interruptLater = async (): Promise<void> => {
+        for (let step = 0; step < later; step += 1) await undefined;
+        controller.abort();
+      };
+      bench.trace.onWrite = (record) => {
+        if (isPayload(record, "request_begin")) void interruptLater();
+        return undefined;
+      };
+      let hasLeftLate = false;
+      const generate = bench.llm.streamGenerate.bind(bench.llm);
+      bench.llm.streamGenerate = (parameters) => {
+        hasLeftLate ||= controller.signal.aborted;
+        return generate(parameters);
+      };
+      const stream = await collect(bench.engine.run(ask("hello"), { signal: controller.signal }));
+      expect([outline(stream).at(-1), hasLeftLate]).toEqual(["abort", false]);
+      expectSound(bench, stream);
+    },
+  );
+
   it("waits for a Trace that hangs no longer than its limit", async () => {
     const bench = setUp([{ text: "ok" }]);
     const controller = new AbortController();

@@ -93,7 +93,11 @@ class DecisionWatcher {
     const { payload } = record;
     this.#noteInput(record);
     if (payload.type !== "notice") this.#newest = record;
-    if (isPayload(record, "request_begin")) this.#attempt = [];
+    if (isPayload(record, "request_begin")) {
+      this.#attempt = [];
+      // Questions go on until the wait for this attempt is over; what has no answer by then is withdrawn.
+      this.#openQuestion = undefined;
+    }
     if (payload.type === "compaction_begin" || payload.type === "compaction_end") {
       this.#isCompacting = payload.type === "compaction_begin";
     }
@@ -105,8 +109,6 @@ class DecisionWatcher {
       this.#calls.set(id, { asked: 0, answer: undefined, decisions: [], isVetoed: false, isAllowKept: false });
     }
     if (isPayload(record, "request_end") && record.payload.status !== "completed") {
-      // Whatever of it is not decided is withdrawn.
-      this.#openQuestion = undefined;
       for (const id of this.#attempt) {
         const call = this.#calls.get(id);
         if (call?.decisions.length === 0) this.#withdrawable.add(id);

@@ -25,7 +25,7 @@ class WorkWatcher {
   #done = new Map<string, Output>();
   #mode = "summarize";
   /** Told with the newest request for a summary. */
-  #absorbed = new Set<string>();
+  #absorbed: readonly OmniMessage[] = [];
 
   see(seen: Observation): string | undefined {
     switch (seen.at) {
@@ -38,7 +38,8 @@ class WorkWatcher {
       case "request": {
         const told = [...seen.history, ...seen.input];
         if (seen.purpose === "turn") return this.#untold(told);
-        this.#absorbed = new Set([...this.#done.keys()].filter((id) => mentions(told, id)));
+        // Their records may land later: a disk that failed takes them once it works again.
+        this.#absorbed = told;
         return undefined;
       }
       case "ended":
@@ -55,7 +56,7 @@ class WorkWatcher {
     else if (isPayload(record, "tool_call_output")) this.#done.set(record.payload.tool_call_id, record);
     else if (payload.type === "compaction_end" && payload.status === "completed") {
       if (this.#mode === "discard") this.#done.clear();
-      for (const id of this.#absorbed) this.#done.delete(id);
+      for (const id of this.#done.keys()) if (mentions(this.#absorbed, id)) this.#done.delete(id);
     }
   }
 

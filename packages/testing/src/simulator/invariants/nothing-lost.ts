@@ -19,7 +19,7 @@ class LossWatcher {
   readonly #steered = new Map<string, string | undefined>();
   /** Not written yet; and whether the host was told. */
   readonly #reported = new Map<string, boolean>();
-  /** Of these, what came before the run or before the newest answer: the next request must tell it. */
+  /** Of these, what came before the run or the end of the newest request: the next request must tell it. */
   readonly #due = new Set<string>();
   readonly #landed = new Set<string>();
   #undelivered: string[] = [];
@@ -68,8 +68,11 @@ class LossWatcher {
           ? "the model is not told the summary of the context before"
           : undefined;
       }
+      case "settled":
+        // The model's own end may come long after that of an interrupted run.
+        if (seen.record.payload.type === "request_end") this.#dueNow();
+        return undefined;
       case "answered":
-        this.#dueNow();
         if (seen.outcome !== "threw" && seen.outcome.contextOverflow === true) this.#refused = this.#sent;
         return undefined;
       case "landed":

@@ -38,6 +38,8 @@ export interface ReplayPlan {
   setAside: string[];
   /** Why it cannot be played, in words. */
   obstacle: string | undefined;
+  /** Lost records, in words, unless a process died there: then nobody went on from them, and it plays to the same. */
+  damage: string | undefined;
 }
 
 export function planReplay(contexts: readonly RecordedContext[]): ReplayPlan {
@@ -52,6 +54,7 @@ export function planReplay(contexts: readonly RecordedContext[]): ReplayPlan {
     processes: [],
     setAside,
     obstacle: undefined,
+    damage: undefined,
   };
   if (meta === undefined || !isSessionMeta(meta)) {
     plan.obstacle = "it does not begin with the session_meta that says what Session it is of";
@@ -62,8 +65,8 @@ export function planReplay(contexts: readonly RecordedContext[]): ReplayPlan {
     plan.first = 0;
     plan.initialState = opening;
   }
-  const spans = findProcesses(records, plan.first);
-  plan.obstacle = damage(trace, spans);
+  const spans = findProcesses(records, plan.first, trace.gaps);
+  plan.damage = damage(trace, spans);
   const owedBefore = owedFrom(records, plan.initialState);
   for (let left = spans; left.length > 0 && plan.obstacle === undefined; ) {
     const [span, ...others] = left as [ProcessSpan, ...ProcessSpan[]];
@@ -77,7 +80,11 @@ export function planReplay(contexts: readonly RecordedContext[]): ReplayPlan {
       plan.processes.push(process);
       left = others;
     } else {
-      left = [{ ...span, end: restart }, { ...span, start: restart, repairs: restart, areCut: false }, ...others];
+      left = [
+        { ...span, end: restart },
+        { ...span, start: restart, repairs: restart, areCut: false, isGuessed: false },
+        ...others,
+      ];
     }
   }
   const last = plan.processes.at(-1)?.runs.at(-1);
@@ -103,9 +110,11 @@ function planProcess(
   };
 }
 
-/** Lost records are no matter where a process died: nobody went on from them. */
 function damage({ records, gaps }: RecordedTrace, spans: readonly ProcessSpan[]): string | undefined {
-  const gap = [...gaps].find((index) => !spans.some(({ end, start }) => index === end || index === start));
+  const isDeath = (gap: number): boolean =>
+    gap === records.length ||
+    spans.some(({ repairs, start, isGuessed }) => !isGuessed && (gap === repairs || gap === start));
+  const gap = [...gaps].find((index) => !isDeath(index));
   if (gap === undefined) return undefined;
   return `a line ${gap === 0 ? "at its beginning" : `after ${records[gap - 1]?.place}`} cannot be read, so records are missing there`;
 }

@@ -12,43 +12,57 @@ export interface ProcessSpan {
   repairs: number;
   /** Another had begun to write them, and died in doing so; they were enough to hide that more was missing. */
   areCut: boolean;
+  /** Nothing but a line that cannot be read tells that one died in front of it. */
+  isGuessed: boolean;
 }
 
-/** @param first Index of the first record that an engine wrote. */
-export function findProcesses(records: readonly TraceRecord[], first: number): ProcessSpan[] {
-  const cuts = new Map<number, Pick<ProcessSpan, "repairs" | "areCut">>();
+/**
+ * @param first Index of the first record that an engine wrote.
+ * @param gaps Indices in front of which a line cannot be read: most are the last words of a process that was killed.
+ */
+export function findProcesses(
+  records: readonly TraceRecord[],
+  first: number,
+  gaps: ReadonlySet<number>,
+): ProcessSpan[] {
+  const cuts = new Map<number, Pick<ProcessSpan, "repairs" | "areCut" | "isGuessed">>();
   for (const [index, { message }] of records.entries()) {
     const isAbort = message.payload.type === "abort" && message.payload.reason === "process exited";
-    if (isAbort) cuts.set(index + 1, { repairs: firstRepair(records, index), areCut: false });
+    if (isAbort) cuts.set(index + 1, { repairs: firstRepair(records, gaps, index), areCut: false, isGuessed: false });
     else if (isRepairedCompaction(message))
-      cuts.set(index + 1, { repairs: firstRepair(records, index + 1), areCut: true });
+      cuts.set(index + 1, { repairs: firstRepair(records, gaps, index), areCut: true, isGuessed: false });
     else if (isLastWord(records, index)) {
       const isRepair = isRepairedRequest(records[index]);
-      cuts.set(index + 1, { repairs: isRepair ? index : index + 1, areCut: isRepair });
+      cuts.set(index + 1, { repairs: isRepair ? index : index + 1, areCut: isRepair, isGuessed: false });
     }
   }
   // One that wrote all of them wrote the reason last.
-  for (const start of cuts.keys()) if (cuts.get(start)?.areCut === true && cuts.has(start + 1)) cuts.delete(start);
-  for (const restart of restarts(records, first, new Set(cuts.keys()))) {
+  for (const [start, { areCut }] of cuts) if (areCut && !gaps.has(start) && cuts.has(start + 1)) cuts.delete(start);
+  const begin = (restart: number, isGuessed: boolean): void => {
     const start = restart + unwrittenAt(records, restart);
-    if (!cuts.has(start)) cuts.set(start, { repairs: restart, areCut: false });
-  }
+    if (!cuts.has(start)) cuts.set(start, { repairs: restart, areCut: false, isGuessed });
+  };
+  for (const restart of restarts(records, first, new Set([...cuts.keys(), ...gaps]))) begin(restart, false);
+  const ends = new Set(Array.from(cuts.values(), ({ repairs }) => repairs));
+  for (const gap of gaps) if (gap > first && gap < records.length && !ends.has(gap)) begin(gap, true);
   const spans: ProcessSpan[] = [];
-  let [start, repairs, areCut] = [first, first, false];
-  for (const [next, its] of [...cuts].sort(([a], [b]) => a - b)) {
-    spans.push({ start, end: its.repairs, repairs, areCut });
-    ({ repairs, areCut } = its);
-    start = next;
+  let span = { start: first, repairs: first, areCut: false, isGuessed: false };
+  for (const [start, its] of [...cuts].sort(([a], [b]) => a - b)) {
+    spans.push({ ...span, end: its.repairs });
+    span = { start, ...its };
   }
-  spans.push({ start, end: records.length, repairs, areCut });
+  spans.push({ ...span, end: records.length });
   return spans;
 }
 
-/** A resume writes the end of the request, that of the compaction, and the reason, as far as each was missing. */
-function firstRepair(records: readonly TraceRecord[], abort: number): number {
+/**
+ * A resume writes the end of the request, that of the compaction, and the reason, as far as each was missing; of one that
+ * died in writing them a line is left that cannot be read.
+ */
+function firstRepair(records: readonly TraceRecord[], gaps: ReadonlySet<number>, abort: number): number {
   let index = abort;
-  if (isRepairedCompaction(records[index - 1]?.message)) index -= 1;
-  if (isRepairedRequest(records[index - 1])) index -= 1;
+  if (!gaps.has(index) && isRepairedCompaction(records[index - 1]?.message)) index -= 1;
+  if (!gaps.has(index) && isRepairedRequest(records[index - 1])) index -= 1;
   return index;
 }
 

@@ -41,7 +41,7 @@ export interface ReplayReport {
 /** @param contexts All model contexts of a Session, oldest first; or its last ones. */
 export async function replay(contexts: readonly RecordedContext[]): Promise<ReplayReport> {
   const plan = planReplay(contexts);
-  if (plan.obstacle !== undefined) return report(plan, { obstacle: plan.obstacle });
+  if (plan.obstacle !== undefined) return report(plan, { obstacle: plan.damage ?? plan.obstacle });
   const moments = new Moments();
   for (const { exchanges } of plan.processes) moments.add(exchanges, plan.records);
   let player = new Player(plan, moments);
@@ -55,6 +55,7 @@ export async function replay(contexts: readonly RecordedContext[]): Promise<Repl
     return report(plan, { obstacle: `${stage.difference.place} came in the moment in which a policy refused a call` });
   }
   const difference = stage.difference ?? compareRequests(plan, sent);
+  if (difference !== undefined && plan.damage !== undefined) return report(plan, { obstacle: plan.damage });
   return report(plan, { difference, contexts: stage.contexts, requests: sent });
 }
 

@@ -71,10 +71,15 @@ function firstInput(records: readonly TraceRecord[], first: number, listed: numb
     const abort = records[begin - 1];
     if (abort === undefined || !isInterrupt(abort)) return begin;
     const earlier = inputBefore(records, first, begin - 1);
-    const isRun = records.slice(earlier, begin - 1).some(({ message }) => !isSteering(message));
-    if (!isRun || isOpening(records[earlier - 1])) return begin;
+    if (!isRun(records.slice(earlier, begin - 1)) || isOpening(records[earlier - 1])) return begin;
     begin = earlier;
   }
+}
+
+/** Steering is heard, with reports in front of it, only by a process that has listed its tools. */
+function isRun(said: readonly TraceRecord[]): boolean {
+  const others = said.filter(({ message }) => !isSteering(message));
+  return others.some(({ report }) => report === undefined) || (others.length > 0 && others.length === said.length);
 }
 
 /** A context is not there before something is said in it: its first input is of the process that opened it. */

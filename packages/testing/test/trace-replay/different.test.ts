@@ -116,14 +116,13 @@ describe("what cannot be played again is said in words", () => {
     const records = await writtenTrace();
     const report = await replay(recorded([records], { gaps: [4], skippedLines: [5] }));
     expect(report.summary).toMatch(/cannot be played again: a line after record 4 of context 1 cannot be read/);
-    const dead = startProcess({
-      llm: scriptedLLM([{ text: "resumed" }]),
-      environment: fakeEnvironment({}),
-      contexts: [records.slice(0, 5)],
-    });
-    await collect(dead.engine.run([userText("go on")]));
-    const torn = recorded(dead.trace.contexts, { gaps: [5], skippedLines: [6] });
-    expect((await replay(torn)).summary).toMatch(/: the same$/);
+    for (let kept = 2; kept <= records.length; kept += 1) {
+      const contexts = [records.slice(0, kept)];
+      const next = startProcess({ llm: scriptedLLM([{ text: "resumed" }]), environment: fakeEnvironment({}), contexts });
+      await collect(next.engine.run([userText("go on")]));
+      const torn = recorded(next.trace.contexts, { gaps: [kept], skippedLines: [kept + 1] });
+      expect((await replay(torn)).summary, `record ${kept + 1} is torn`).toMatch(/: the same$/);
+    }
   });
 
   it("a context that follows none that was compacted", async () => {

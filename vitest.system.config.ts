@@ -13,6 +13,10 @@ const system = mergeConfig(
     },
   }),
 );
-if (system.test !== undefined) system.test.include = ["packages/*/test-system/**/*.test.ts"];
+if (system.test !== undefined) {
+  system.test.include = ["packages/*/test-system/**/*.test.ts"];
+  // Each file has a process of its own.
+  delete system.test.projects;
+}
 
 export default system;

@@ -1,15 +1,16 @@
 /** The real command as a child process, in directories of its own. */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type OmniMessage, parseOmniMessage } from "@coxswain/protocol";
-import { expectReplays } from "@coxswain/testing";
+import { inject } from "vitest";
+import { playTraces, watchTraces } from "../../testing/test/every-trace.ts";
+import type {} from "./one-file-command.ts";
 
-export const program = fileURLToPath(new URL("../bin/cox.js", import.meta.url));
+export const program = inject("program") ?? fileURLToPath(new URL("../bin/cox.js", import.meta.url));
 
 export interface Place extends AsyncDisposable {
   root: string;
@@ -33,6 +34,8 @@ export async function createPlace(): Promise<Place> {
     await writeFile(path, text);
     return path;
   };
+  const traces = join(home, "default_project/agents/default_agent/traces");
+  watchTraces(traces);
   return {
     root,
     home,
@@ -44,14 +47,11 @@ export async function createPlace(): Promise<Place> {
       await write("home/default_project/project_config.toml", `default_model = { ${model} }\n${entry}`);
     },
     traceFiles: async () => {
-      const traces = join(home, "default_project/agents/default_agent/traces");
       const names = await readdir(traces, { recursive: true }).catch(() => []);
       return names.filter((name) => name.endsWith(".jsonl")).map((name) => join(traces, name));
     },
     [Symbol.asyncDispose]: async () => {
-      const traces = join(home, "default_project/agents/default_agent/traces");
-      // Every Trace that a command leaves is played again, and must come out the same.
-      if (existsSync(traces)) await expectReplays(traces);
+      await playTraces(traces);
       await rm(root, { recursive: true, force: true, maxRetries: 3 });
     },
   };

@@ -1,6 +1,7 @@
 import { isPayload, type OmniMessage, readContexts, FileTraceStore, userText } from "@coxswain/core";
 import { replay } from "@coxswain/testing";
 import { describe, expect, it } from "vitest";
+import { notPlayed } from "../../../testing/test/every-trace.ts";
 import { plant, recordsOf, type StoredPlace, storedPlace, traceFiles } from "./stored-session.ts";
 import { atEnd, collect } from "./support.ts";
 
@@ -54,6 +55,7 @@ describe("a Trace of an older writer", () => {
     const place = await olderSession();
     const forked = await (await place.agent()).forkSession(id, { context: 1 });
     atEnd(() => forked.dispose());
+    notPlayed(forked.id, "an older engine wrote its beginning, without a list of tools");
     expect(forked.meta).toMatchObject({ thinking_level: "high", tools: [{ name: "look" }] });
     const files = [...(await traceFiles(place.tracesDir))].filter(([name]) => name.includes(forked.id));
     expect(files).toHaveLength(1);

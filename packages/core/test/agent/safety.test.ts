@@ -1,7 +1,8 @@
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { createAgent, isPayload, type OmniMessage, userText } from "@coxswain/core";
+import { createAgent, isPayload, type OmniMessage, projectPaths, userText } from "@coxswain/core";
 import { describe, expect, it, vi } from "vitest";
+import { playTraces } from "../../../testing/test/every-trace.ts";
 import { atEnd, collect, temporaryDirectory } from "./support.ts";
 
 const configuredKey = "configured-key-0123456789";
@@ -37,6 +38,7 @@ pattern = 'git push.*--force'
   vi.stubEnv("COXSWAIN_HOME", home);
   atEnd(async () => void vi.unstubAllEnvs());
   const session = await (await createAgent({ home, systemPrompt: "test" })).createSession({ workspaceDir });
+  atEnd(() => playTraces(projectPaths(home, "default_project", "default_agent").tracesDir));
   atEnd(() => session.dispose());
   const asked: string[] = [];
   const messages = await collect(

@@ -12,7 +12,8 @@ import {
 } from "@coxswain/core";
 import { MemoryTraceStore, scriptedLLM, scriptedLanguageModel } from "@coxswain/testing";
 import { describe, expect, it } from "vitest";
-import { atEnd, collect, foreignHomes, newSession, open, resume, sentMessages, temporaryDirectory } from "./support.ts";
+import { notPlayed } from "../../../testing/test/every-trace.ts";
+import { atEnd, collect, newSession, open, resume, sentMessages, temporaryDirectory } from "./support.ts";
 
 const go = [userText("go")];
 
@@ -230,7 +231,6 @@ describe("a Session that cannot be opened says why in one line", () => {
 });
 
 async function putTrace(home: string, id: string, name: string, workspace: string): Promise<void> {
-  foreignHomes.add(home);
   const path = traceFile(home, id);
   await mkdir(join(path, ".."), { recursive: true, mode: 0o700 });
   await cp(new URL(`../trace/files/${name}.jsonl`, import.meta.url), path);
@@ -240,5 +240,7 @@ async function putTrace(home: string, id: string, name: string, workspace: strin
     .replaceAll("${AGENT_STATE}", projectPaths(home, "default_project", "default_agent").agentStateDir)
     .replace(/"provider":"[^"]*","model_id":"[^"]*"/, '"provider":"wire","model_id":"test"');
   await writeFile(path, filled, "latin1");
+  const written = /"session_id":"([^"]*)"/.exec(filled)?.[1] ?? id;
+  for (const named of [id, written]) notPlayed(named, "another program wrote its beginning, without a list of tools");
   await chmod(path, 0o600);
 }

@@ -10,7 +10,8 @@ import { fakeEnvironment, scriptedLLM, type ScriptedLLM, type ScriptedStep } fro
 import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { temporaryDirectory } from "./support.ts";
+import { notPlayed, playTraces } from "../../../testing/test/every-trace.ts";
+import { atEnd, temporaryDirectory } from "./support.ts";
 
 /** An agent with files for Traces and a model that says what it is told. */
 export interface StoredPlace {
@@ -37,11 +38,13 @@ export async function storedPlace(
     models.push(llm);
     return llm;
   };
+  const { tracesDir } = projectPaths(home, "default_project", "default_agent");
+  atEnd(() => playTraces(tracesDir));
   const environment = () => fakeEnvironment({ look: ({ at }) => `seen ${String(at)}` });
   return {
     home,
     workspace,
-    tracesDir: projectPaths(home, "default_project", "default_agent").tracesDir,
+    tracesDir,
     models,
     agent: () => createAgent({ home, systemPrompt: "test", model, environment, ...options }),
   };
@@ -63,6 +66,7 @@ export function recordsOf(text: string): OmniMessage[] {
 
 /** Puts a file of this directory's `traces` where the Session's model context is looked for. */
 export async function plant(place: StoredPlace, name: string, sessionId: string, context = 1): Promise<void> {
+  notPlayed(sessionId, "an older engine wrote its beginning, without a list of tools");
   const text = await readFile(new URL(`traces/${name}.jsonl`, import.meta.url), "utf8");
   const folder = join(place.tracesDir, sessionId.slice("session-".length, "session-".length + 10));
   await mkdir(folder, { recursive: true, mode: 0o700 });

@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,8 +9,9 @@ import {
   projectPaths,
   type Session,
 } from "@coxswain/core";
-import { expectReplays, startWireServer, type WireExchange, type WireServer } from "@coxswain/testing";
+import { startWireServer, type WireExchange, type WireServer } from "@coxswain/testing";
 import { afterEach } from "vitest";
+import { playTraces } from "../../../testing/test/every-trace.ts";
 import type { WireProtocol } from "../llm/support/streams.ts";
 
 export interface Place {
@@ -73,19 +73,9 @@ export async function open(
   const server = await startWireServer({ exchanges });
   atEnd(() => server.close());
   await configure(home, model, server.url);
-  atEnd(() => replayTraces(home));
+  atEnd(() => playTraces(projectPaths(home, "default_project", "default_agent").tracesDir));
   const anotherAgent = (): Promise<Agent> => createAgent({ home, systemPrompt: "test", ...options });
   return { home, workspace, server, agent: await anotherAgent(), anotherAgent };
-}
-
-/** Homes into which a test has put a Trace that another program wrote. */
-export const foreignHomes = new Set<string>();
-
-/** Every Trace that a test leaves is played again, and must come out the same. */
-async function replayTraces(home: string): Promise<void> {
-  const { tracesDir } = projectPaths(home, "default_project", "default_agent");
-  if (!existsSync(tracesDir) || foreignHomes.delete(home)) return;
-  await expectReplays(tracesDir);
 }
 
 /** Writes the configuration as a user would. */

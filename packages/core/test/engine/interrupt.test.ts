@@ -1,5 +1,6 @@
 import { type GenerateParameters, isPayload, type LLMOutcome, type OmniMessage, partialText } from "@coxswain/core";
 import { describe, expect, it } from "vitest";
+import { notPlayed } from "../../../testing/test/every-trace.ts";
 import { allow, ask, collect, expectSound, outline, sent, setUp } from "./support.ts";
 
 /** A promise that nobody settles. */
@@ -179,6 +180,7 @@ describe("an interrupt", () => {
     const bench = setUp([{ text: "ok" }]);
     const controller = new AbortController();
     bench.trace.onWrite = (record) => (isPayload(record, "request_begin") ? never : undefined);
+    notPlayed(bench.trace, "its sink loses the record at which it hangs, and no others");
     const run = collect(bench.engine.run(ask("hello"), { signal: controller.signal }));
     while (!outline(bench.trace.records).includes("tool_list_ready"))
       await new Promise((resolve) => setImmediate(resolve));

@@ -8,6 +8,7 @@ import {
   userText,
 } from "@coxswain/core";
 import { describe, expect, it } from "vitest";
+import { notPlayed } from "../../../testing/test/every-trace.ts";
 import { allow, ask, collect, expectSound, outline, setUp } from "./support.ts";
 
 const eventLoopTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -158,6 +159,7 @@ describe("a Trace that refuses a record", () => {
       refused += 1;
       return refused > 2 && refused < 9 ? Promise.reject(new Error("no space left")) : undefined;
     };
+    notPlayed(bench.trace, "its sink loses what it refuses");
     const stream = await collect(bench.engine.run(ask("go"), { approve: allow }));
     const notices = stream.filter((message) => isPayload(message, "notice"));
     expect(notices.map((message) => message.payload)).toMatchObject([

@@ -15,12 +15,11 @@ import {
   type FakeTool,
   ManualClock,
   MemoryTrace,
-  replay,
   scriptedLLM,
   type ScriptedLLM,
   type ScriptedStep,
 } from "@coxswain/testing";
-import { afterEach, expect } from "vitest";
+import { expect } from "vitest";
 
 export const meta = sessionMeta({
   session_id: "session-2026-01-01-00-00-00-00000000",
@@ -30,24 +29,6 @@ export const meta = sessionMeta({
   system_prompt: "",
   agent_state: "/state",
   workspace: "/workspace",
-});
-
-const traces: MemoryTrace[] = [];
-
-/** Every Trace that a test leaves is played again, but for those that did not keep each record at once. */
-afterEach(async () => {
-  for (const { contexts, onWrite } of traces.splice(0)) {
-    if (onWrite !== undefined) continue;
-    const recorded = contexts.map((messages, index) => ({
-      context: index + 1,
-      messages,
-      tornTail: false,
-      skippedLines: [],
-      gaps: [],
-    }));
-    const { summary } = await replay(recorded);
-    expect(summary).toMatch(/: the same$/);
-  }
 });
 
 export interface Bench {
@@ -68,7 +49,6 @@ export function setUp(
   const environment = fakeEnvironment(tools, forbids === undefined ? {} : { forbids });
   const trace = new MemoryTrace();
   trace.newest.push(meta);
-  traces.push(trace);
   const clock = new ManualClock();
   const engine = new ContextEngine({ llm, environment, trace, clock, sessionMeta: meta, ...engineOptions });
   return { engine, llm, environment, trace, clock };

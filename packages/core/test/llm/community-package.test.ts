@@ -2,10 +2,19 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { LLMock } from "@copilotkit/aimock";
-import { type Agent, createAgent, isPayload, type OmniMessage, type Session, userText } from "@coxswain/core";
+import {
+  type Agent,
+  createAgent,
+  isPayload,
+  type OmniMessage,
+  projectPaths,
+  type Session,
+  userText,
+} from "@coxswain/core";
 import { startWireServer, type WireExchange, type WireServer } from "@coxswain/testing";
 import { createQwen } from "qwen-ai-provider-v5";
 import { afterEach, describe, expect, it } from "vitest";
+import { playTraces } from "../../../testing/test/every-trace.ts";
 import { answer, answerBody, type Block } from "./support/streams.ts";
 
 const cleanUps: (() => Promise<unknown>)[] = [];
@@ -24,6 +33,7 @@ interface Place {
 async function place(baseUrlOf: () => Promise<string>): Promise<Omit<Place, "server">> {
   const root = await mkdtemp(join(tmpdir(), "coxswain-test-"));
   cleanUps.push(() => rm(root, { recursive: true, force: true }));
+  cleanUps.push(() => playTraces(projectPaths(join(root, "home"), "default_project", "default_agent").tracesDir));
   const workspace = join(root, "workspace");
   await mkdir(workspace);
   for (const name of ["a.txt", "b.txt"]) await writeFile(join(workspace, name), `inside ${name}`);

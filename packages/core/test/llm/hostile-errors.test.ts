@@ -2,22 +2,17 @@
 import { createServer, type ServerResponse } from "node:http";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it, type TestContext } from "vitest";
 import { classify } from "../../src/llm/fault/outcome.ts";
 import { ProviderFault } from "../../src/llm/fault/provider-fault.ts";
 import { generate } from "./support/generate.ts";
 import { contextFor, protocols } from "./support/streams.ts";
 
-const closings: (() => void)[] = [];
-afterEach(() => {
-  for (const close of closings.splice(0)) close();
-});
-
-async function serve(answer: (response: ServerResponse) => void): Promise<string> {
+async function serve(test: TestContext, answer: (response: ServerResponse) => void): Promise<string> {
   const server = createServer((_request, response) => answer(response));
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
-  closings.push(() => {
+  test.onTestFinished(() => {
     server.closeAllConnections();
     server.close();
   });
@@ -44,20 +39,21 @@ describe("the words of an error", () => {
   });
 });
 
-describe.each(protocols)("an error over %s", (protocol) => {
-  it("keeps its status although its body does not end", async () => {
-    const url = await serve((response) => {
+// At the same time: each waits for the end of a body that does not come.
+describe.concurrent.each(protocols)("an error over %s", (protocol) => {
+  it("keeps its status although its body does not end", async (test) => {
+    const url = await serve(test, (response) => {
       response.writeHead(401, { "content-type": "application/json", "content-length": "5000" });
       response.write('{"error":{"message":"no such key"}}');
     });
     const { outcome } = await generate(await contextFor(protocol, url));
-    expect(outcome).toMatchObject({ status: "auth", errorMessage: expect.stringContaining("no such key") });
+    test.expect(outcome).toMatchObject({ status: "auth", errorMessage: expect.stringContaining("no such key") });
   });
 
-  it("is one also when its body claims to be packed many times", async () => {
+  it("is one also when its body claims to be packed many times", async (test) => {
     const packed = "gzip,gzip,gzip,gzip,gzip,gzip";
-    const url = await serve((response) => response.writeHead(200, { "content-encoding": packed }).end("x"));
+    const url = await serve(test, (response) => response.writeHead(200, { "content-encoding": packed }).end("x"));
     const { outcome } = await generate(await contextFor(protocol, url));
-    expect(["timeout", "malformed", "failed"]).toContain(outcome.status);
+    test.expect(["timeout", "malformed", "failed"]).toContain(outcome.status);
   });
 });

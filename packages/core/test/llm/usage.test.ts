@@ -6,11 +6,13 @@ import {
   createLanguageModel,
   isPayload,
   type OmniMessage,
+  projectPaths,
   type TokenCounts,
   userText,
 } from "@coxswain/core";
 import { startWireServer } from "@coxswain/testing";
 import { afterEach, describe, expect, it } from "vitest";
+import { playTraces } from "../../../testing/test/every-trace.ts";
 import { delta, sse } from "./support/generate.ts";
 import { answer, answerBody, event, namedEvent, protocols, settingsFor, type WireProtocol } from "./support/streams.ts";
 import { answered, chat, countsOf, record } from "./support/usage.ts";
@@ -239,6 +241,7 @@ describe("a Session", () => {
     cleanUps.push(() => server.close());
     const home = await mkdtemp(join(tmpdir(), "coxswain-test-"));
     cleanUps.push(() => rm(home, { recursive: true, force: true }));
+    cleanUps.push(() => playTraces(projectPaths(home, "default_project", "default_agent").tracesDir));
     const model = await createLanguageModel(settingsFor(protocol, server.url), { env: {} });
     const agent = () => createAgent({ home, systemPrompt: "test", model });
     const session = await (await agent()).createSession({ workspaceDir: home });

@@ -27,7 +27,8 @@ export function inferLimits(records: readonly TraceRecord[], span: ProcessSpan, 
   };
 }
 
-function findMaxTurns(records: readonly TraceRecord[], { start, end }: ProcessSpan): number {
+/** @returns -1 when no run stopped at its cap. */
+export function findMaxTurns(records: readonly TraceRecord[], { start, end }: ProcessSpan): number {
   for (const { message } of records.slice(start, end)) {
     const turns = maxTurnsIn(message.payload.type === "text" ? message.payload.text : "");
     if (turns !== undefined) return turns;

@@ -10,7 +10,7 @@ import {
 } from "@coxswain/core";
 import type { Exchanges, RecordedRequest } from "./exchanges.ts";
 import { isInterrupt } from "./interrupts.ts";
-import { maxTurnsIn } from "./limits.ts";
+import { findMaxTurns, maxTurnsIn } from "./limits.ts";
 import type { ProcessSpan } from "./processes.ts";
 import type { RecordedRun, RecordedRuns, Told } from "./recorded-runs.ts";
 import {
@@ -55,12 +55,14 @@ class RunFinder implements RecordedRuns {
   readonly #span: ProcessSpan;
   readonly #exchanges: Exchanges;
   readonly #owedBefore: OwedBefore;
+  readonly #maxTurns: number;
 
   constructor(records: readonly TraceRecord[], span: ProcessSpan, exchanges: Exchanges, owedBefore: OwedBefore) {
     this.#records = records;
     this.#span = span;
     this.#exchanges = exchanges;
     this.#owedBefore = owedBefore;
+    this.#maxTurns = findMaxTurns(records, span);
   }
 
   /** @returns Where the next one begins. */
@@ -94,7 +96,7 @@ class RunFinder implements RecordedRuns {
 
   #findEnd(from: number, run: RecordedRun): number {
     let request: RecordedRequest | undefined;
-    const state = { isInRequest: false, isCompacting: false, hasStopped: false, isFinal: false };
+    const state = { isInRequest: false, isCompacting: false, hasStopped: false, isFinal: false, turns: 0 };
     for (let index = from; index < this.#span.end; index += 1) {
       const record = this.#records[index];
       if (record === undefined) break;
@@ -116,7 +118,9 @@ class RunFinder implements RecordedRuns {
           break;
         case "request_end":
           state.isInRequest = false;
-          if (!state.isCompacting) state.isFinal = payload.status === "completed" && request?.hasCalls !== true;
+          if (state.isCompacting) break;
+          state.isFinal = payload.status === "completed" && request?.hasCalls !== true;
+          if (payload.status === "completed") state.turns += 1;
           break;
         case "compaction_begin":
           if (mayEnd && payload.reason === "manual") return index;
@@ -134,8 +138,8 @@ class RunFinder implements RecordedRuns {
           if (mayEnd) return index;
           break;
         case undefined: {
-          const after = mayEnd && (state.hasStopped || !this.#isSteeringOnly(index)) ? "end" : "go on";
-          if (after === "end") return index;
+          const isAtCap = this.#maxTurns >= 0 && state.turns >= this.#maxTurns;
+          if (mayEnd && (state.hasStopped || !this.#isSteeringOnly(index, isAtCap))) return index;
           index = this.#takeOpening(index, run, "steering") - 1;
           state.isFinal = false;
           break;
@@ -259,15 +263,18 @@ class RunFinder implements RecordedRuns {
     return message.payload.type === "request_begin" || isInterrupt(record) || isMaxTurnsReached(message);
   }
 
-  /** Whether all that is new in the context is what a running Task was told. */
-  #isSteeringOnly(meta: number): boolean {
+  /** Whether all that is new in the context is what a running Task was told; at its cap of turns it stops after that. */
+  #isSteeringOnly(meta: number, isAtCap: boolean): boolean {
     const record = this.#records[meta];
     const before = record === undefined ? undefined : this.#owedBefore(record);
     let index = meta + 1;
     while (isConnectEvent(this.#at(index)) || this.#at(index)?.payload.type === "tool_list_ready") index += 1;
     if (before?.hasSummary === true && isHarnessText(this.#at(index))) index += 1;
     for (let left = before?.owed ?? 0; left > 0 && isUserSide(this.#at(index)); left -= 1) index += 1;
-    return this.#isSteered(index);
+    if (!this.#isSteered(index)) return false;
+    while (isUserInput(this.#at(index)) || this.#reportAt(index) !== undefined) index += 1;
+    const next = this.#at(index);
+    return !isAtCap || next === undefined || !isPayload(next, "request_begin");
   }
 
   /** Whether steering is delivered here, with what else has come; or was about to be. */

@@ -118,7 +118,11 @@ describe("what cannot be played again is said in words", () => {
     expect(report.summary).toMatch(/cannot be played again: a line after record 4 of context 1 cannot be read/);
     for (let kept = 2; kept <= records.length; kept += 1) {
       const contexts = [records.slice(0, kept)];
-      const next = startProcess({ llm: scriptedLLM([{ text: "resumed" }]), environment: fakeEnvironment({}), contexts });
+      const next = startProcess({
+        llm: scriptedLLM([{ text: "resumed" }]),
+        environment: fakeEnvironment({}),
+        contexts,
+      });
       await collect(next.engine.run([userText("go on")]));
       const torn = recorded(next.trace.contexts, { gaps: [kept], skippedLines: [kept + 1] });
       expect((await replay(torn)).summary, `record ${kept + 1} is torn`).toMatch(/: the same$/);

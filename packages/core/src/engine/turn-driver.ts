@@ -4,6 +4,7 @@ import {
   isPayload,
   type OmniMessage,
   type OpenSegment,
+  parseOmniMessage,
   type ToolCallOutputPayload,
 } from "@coxswain/protocol";
 import { engineDefaults } from "./defaults.ts";
@@ -12,6 +13,8 @@ import type { Interruption } from "./interruption.ts";
 import type { ApproveFn, EnvironmentInterface } from "./ports.ts";
 import type { Recorder } from "./recorder.ts";
 import { type Call, newTurn, step, type Turn, type TurnEffect, type TurnInput } from "./turn.ts";
+
+type ToolStream = ReturnType<EnvironmentInterface["executeTool"]>;
 
 export interface TurnDriverOptions {
   environment: EnvironmentInterface;
@@ -88,7 +91,7 @@ export class TurnDriver {
     const { environment, approve } = this.#options;
     try {
       if (environment.forbids?.(call) !== undefined) return "forbidden";
-      return (await approve?.(call)) === "allow" ? "allow" : "deny";
+      return (await approve?.(copyOf(call))) === "allow" ? "allow" : "deny";
     } catch {
       return "deny";
     }
@@ -131,8 +134,20 @@ export class TurnDriver {
 
   /** Shows what the tool streams, and gives its first complete output. */
   async #run(call: Call): Promise<OmniMessage<ToolCallOutputPayload> | undefined> {
-    const { environment, approve, interruption, recorder } = this.#options;
-    const stream = environment.executeTool({ toolCall: call, signal: interruption.signal, approve });
+    const { environment, approve, interruption } = this.#options;
+    // A copy: what runs, and what is told of it, is what stands in the Trace.
+    const toolCall = copyOf(call);
+    const stream = environment.executeTool({ toolCall, signal: interruption.signal, approve });
+    try {
+      return await this.#takeAll(stream, call);
+    } finally {
+      // Whatever would come after the output or an interrupt is not heard; what the tool must tidy up, it does now.
+      stream.return(undefined).catch(() => undefined);
+    }
+  }
+
+  async #takeAll(stream: ToolStream, call: Call): Promise<OmniMessage<ToolCallOutputPayload> | undefined> {
+    const { interruption, recorder } = this.#options;
     for (let taken = 1; ; taken += 1) {
       if (taken % engineDefaults.messagesPerLoopTurn === 0) await eventLoopTurn();
       const result = await stream.next();
@@ -141,12 +156,11 @@ export class TurnDriver {
       if (message.origin !== undefined) {
         await this.#forwardChild(message);
       } else if (isPayload(message, "tool_call_output")) {
-        // Whatever would come after the output is not heard.
-        stream.return(undefined).catch(() => undefined);
-        return withId(message, call.payload.tool_call_id);
+        return checked(withId(message, call.payload.tool_call_id));
       } else if (isPayload(message, "notice") || isPayload(message, "partial_tool_call_output")) {
-        await recorder.take(message);
+        await recorder.take(checked(message));
       }
+      if (interruption.fired) return undefined;
     }
   }
 
@@ -159,6 +173,16 @@ export class TurnDriver {
     }
     if (!interruption.fired) recorder.show(message);
   }
+}
+
+/** @throws ProtocolError for what nobody could read back: the call has failed, in words */
+function checked<Message extends OmniMessage>(message: Message): Message {
+  parseOmniMessage(message);
+  return message;
+}
+
+function copyOf(call: Call): Call {
+  return { ...call, payload: { ...call.payload } };
 }
 
 /** An output is its call's, whatever its producer wrote. */

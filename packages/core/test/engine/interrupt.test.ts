@@ -1,4 +1,11 @@
-import { type GenerateParameters, isPayload, type LLMOutcome, type OmniMessage, partialText } from "@coxswain/core";
+import {
+  type GenerateParameters,
+  isPayload,
+  type LLMOutcome,
+  type OmniMessage,
+  partialText,
+  partialToolCallOutput,
+} from "@coxswain/core";
 import { describe, expect, it } from "vitest";
 import { notPlayed } from "../../../testing/test/every-trace.ts";
 import { allow, ask, collect, expectSound, outline, sent, setUp } from "./support.ts";
@@ -134,6 +141,28 @@ describe("an interrupt", () => {
     }
     expect(outline(stream).slice(-2)).toEqual(["request_end completed", "abort"]);
     expectSound(bench, stream);
+  });
+
+  it.each(["signal", "break"])("lets a tool tidy up whose fragment is being shown: by %s", async (how) => {
+    const bench = setUp([{ calls: [{ name: "a" }] }], { a: () => "never" });
+    const tidied: string[] = [];
+    bench.environment.executeTool = async function* ({ toolCall }) {
+      const toolCallId = toolCall.payload.tool_call_id;
+      try {
+        yield partialToolCallOutput({ eventType: "start", toolCallId });
+        for (;;) yield partialToolCallOutput({ eventType: "delta", toolCallId, output: "more" });
+      } finally {
+        tidied.push("tidied");
+      }
+    };
+    const controller = new AbortController();
+    for await (const { payload } of bench.engine.run(ask("go"), { approve: allow, signal: controller.signal })) {
+      if (payload.type !== "partial_tool_call_output" || payload.event_type !== "delta") continue;
+      if (how === "break") break;
+      controller.abort();
+    }
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(tidied).toEqual(["tidied"]);
   });
 
   it("gives steering that was not delivered back", async () => {

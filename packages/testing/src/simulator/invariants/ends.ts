@@ -15,6 +15,9 @@ class EndWatcher {
   #last: OmniMessage | undefined;
   #kind: "run" | "compact" = "run";
   #isInterrupted = false;
+  #mustAbort = false;
+  /** The disk was told of behind what can be the last word. */
+  #mayBeOver = false;
   /** How the newest request of a turn ended, if that is how its Task must. */
   #failed: string | undefined;
   #isCompacting = false;
@@ -29,15 +32,23 @@ class EndWatcher {
         this.#last = undefined;
         this.#kind = seen.kind;
         this.#isInterrupted = false;
+        this.#mayBeOver = false;
         this.#failed = undefined;
         this.#isCompacting = false;
         return undefined;
       case "interrupted":
+        // Whoever was told of a disk behind the last word may be too late.
+        this.#mustAbort = !this.#mayBeOver;
         this.#isInterrupted = true;
         return undefined;
       case "showed":
         if (this.#last?.payload.type === "abort") return `${seen.message.payload.type} follows abort`;
         if (seen.message.origin !== undefined) return undefined;
+        if (isOutage(seen.message)) {
+          this.#mayBeOver = this.#last !== undefined && isLastWord(this.#last);
+          return undefined;
+        }
+        this.#mayBeOver = false;
         this.#last = seen.message;
         return this.#showed(seen.message);
       case "steered":
@@ -64,12 +75,17 @@ class EndWatcher {
     if (leftovers.length > 0) return `left behind: ${leftovers.join(", ")}`;
     if (!isReadToEnd || this.#last === undefined) return undefined;
     const { payload } = this.#last;
-    if (this.#isInterrupted) {
+    if (this.#isInterrupted && (this.#mustAbort || payload.type === "abort")) {
       return payload.type === "abort" ? undefined : `an interrupted run ends with ${payload.type}, not abort`;
     }
     if (payload.type === "abort") return payload.reason ? undefined : "abort without a reason, and nobody interrupted";
     return this.#kind === "run" && !isLastWord(this.#last) ? `a run ends with ${payload.type}` : undefined;
   }
+}
+
+/** Comes whenever a disk refuses a record, also behind the last word. */
+function isOutage({ payload }: OmniMessage): boolean {
+  return payload.type === "notice" && payload.code === "trace_write_failed";
 }
 
 function isLastWord({ payload }: OmniMessage): boolean {

@@ -21,25 +21,27 @@ type Output = OmniMessage<ToolCallOutputPayload>;
 const plainText = /^[\w {}":]*$/;
 
 class WorkWatcher {
-  /** Outputs in the Trace, by call, until a compaction has taken them. */
-  #done = new Map<string, Output>();
-  #mode = "summarize";
-  /** Told with the newest request for a summary. */
-  #absorbed: readonly OmniMessage[] = [];
+  /** As the engine was told of its records; and as they are in the Trace, where those that a disk refuses come later. */
+  #told = new Work();
+  readonly #inTrace = new Work();
+  /** What each request for a summary told, by the number of compactions that were completed before it. */
+  readonly #absorbed: (readonly OmniMessage[])[] = [];
 
   see(seen: Observation): string | undefined {
     switch (seen.at) {
       case "process":
-        this.#mode = seen.compactionMode;
+        this.#told = this.#inTrace.copy();
         return seen.resumed === undefined ? undefined : this.#untold(known(seen.resumed.state));
       case "landed":
-        this.#landed(seen.record);
+        this.#inTrace.apply(seen.record, this.#absorbed);
+        return undefined;
+      case "settled":
+        this.#told.apply(seen.record, this.#absorbed);
         return undefined;
       case "request": {
         const told = [...seen.history, ...seen.input];
         if (seen.purpose === "turn") return this.#untold(told);
-        // Their records may land later: a disk that failed takes them once it works again.
-        this.#absorbed = told;
+        this.#absorbed[this.#told.compactions] = told;
         return undefined;
       }
       case "ended":
@@ -49,32 +51,48 @@ class WorkWatcher {
     }
   }
 
-  #landed(record: OmniMessage): void {
-    const { payload } = record;
-    // Ids come again in another context.
-    if (payload.type === "tool_call") this.#done.delete(payload.tool_call_id);
-    else if (isPayload(record, "tool_call_output")) this.#done.set(record.payload.tool_call_id, record);
-    else if (payload.type === "compaction_end" && payload.status === "completed") {
-      if (this.#mode === "discard") this.#done.clear();
-      for (const id of this.#done.keys()) if (mentions(this.#absorbed, id)) this.#done.delete(id);
-    }
-  }
-
   #untold(messages: readonly OmniMessage[]): string | undefined {
-    if (this.#done.size === 0) return undefined;
+    const { done } = this.#told;
+    if (done.size === 0) return undefined;
     const inPlace = new Map<string, OmniMessage>();
     const texts: string[] = [];
     for (const message of messages) {
       if (isPayload(message, "tool_call_output")) inPlace.set(message.payload.tool_call_id, message);
       else if (isPayload(message, "text") && message.payload.sender === "harness") texts.push(message.payload.text);
     }
-    for (const [id, output] of this.#done) {
+    for (const [id, output] of done) {
       const told = inPlace.get(id);
       if (told === undefined ? !isQuoted(texts, id, output) : comparable(told) !== comparable(output)) {
         return `${id} has the output ${comparable(output)}, and the model is told ${told === undefined ? "nothing of it" : comparable(told)}`;
       }
     }
     return undefined;
+  }
+}
+
+class Work {
+  /** Outputs, by call, until a compaction has taken them. */
+  readonly done = new Map<string, Output>();
+  /** That were completed. */
+  compactions = 0;
+
+  apply(record: OmniMessage, absorbed: readonly (readonly OmniMessage[])[]): void {
+    const { payload } = record;
+    // Ids come again in another context.
+    if (payload.type === "tool_call") this.done.delete(payload.tool_call_id);
+    else if (isPayload(record, "tool_call_output")) this.done.set(record.payload.tool_call_id, record);
+    else if (payload.type === "compaction_end" && payload.status === "completed") {
+      const taken = payload.mode === "discard" ? undefined : absorbed[this.compactions];
+      for (const id of this.done.keys()) if (taken === undefined || mentions(taken, id)) this.done.delete(id);
+      this.compactions += 1;
+    }
+  }
+
+  copy(): Work {
+    const copy = new Work();
+    for (const [id, output] of this.done) copy.done.set(id, output);
+    copy.compactions = this.compactions;
+    return copy;
   }
 }
 

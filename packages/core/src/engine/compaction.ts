@@ -1,6 +1,7 @@
 /** Makes a context small: by a summary of it, or by dropping it. The next input opens the new one. */
 import { type CompactionReason, extractSummary, isPayload, type OmniMessage } from "@coxswain/protocol";
 import { dueCompaction } from "./compaction-policy.ts";
+import type { LLMInterface } from "./ports.ts";
 import { runAttempt } from "./request.ts";
 import { countTry, noTries } from "./retry.ts";
 import { type CompactionParts, record, type Run } from "./run.ts";
@@ -55,10 +56,19 @@ export async function compact(
     return false;
   }
   await parts.recorder.record(build.compactionEnd({ reason, mode, status: "completed" }));
-  parts.llm = compaction.createLLM(ledger.sessionTokens);
+  parts.llm = newModel(run, compaction);
   parts.hasToldCompactionIsOff = false;
   run.interruption.check();
   return true;
+}
+
+/** What cannot be opened now is opened with the next request, which fails if that fails too. */
+function newModel({ parts }: Run, { createLLM }: CompactionParts): LLMInterface | undefined {
+  try {
+    return createLLM(parts.ledger.sessionTokens);
+  } catch {
+    return undefined;
+  }
 }
 
 async function summarize(run: Run, owed: readonly OmniMessage[], prompt: string): Promise<Summary> {

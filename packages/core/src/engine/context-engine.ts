@@ -1,10 +1,11 @@
 /** The engine's face: one Task or one compaction at a time over one conversation. */
-import { createBuilders, isSessionMeta, type OmniMessage, type TokenCounts } from "@coxswain/protocol";
+import { createBuilders, type OmniMessage, type TokenCounts } from "@coxswain/protocol";
 import { compact } from "./compaction.ts";
 import { type Compactability, compactability } from "./compaction-policy.ts";
 import { readyTools } from "./context-input.ts";
 import { engineDefaults } from "./defaults.ts";
 import { SessionBusyError, UsageError } from "./error.ts";
+import { checkCompactionSettings, checkLimits, checkNewMessages, checkSteering, readRunOptions } from "./host-input.ts";
 import { Inbox } from "./inbox.ts";
 import { endInterrupted, watchForInterrupt } from "./interrupt.ts";
 import { Interrupted, Interruption } from "./interruption.ts";
@@ -52,12 +53,22 @@ export class ContextEngine {
   #run: Run | undefined;
   #isClosed = false;
 
+  /** @throws TypeError, RangeError for limits or settings of compaction that are none. */
   constructor(options: ContextEngineOptions) {
+    const limits: EngineLimits = {
+      maxTurns: options.maxTurns ?? engineDefaults.maxTurns,
+      maxReconnects: options.maxReconnects ?? engineDefaults.maxReconnects,
+      compactionMaxReconnects: options.compactionMaxReconnects ?? engineDefaults.compactionMaxReconnects,
+      reconnectBackoffMs: options.reconnectBackoffMs ?? engineDefaults.reconnectBackoffMs,
+      reconnectBackoffMaxMs: options.reconnectBackoffMaxMs ?? engineDefaults.reconnectBackoffMaxMs,
+    };
+    checkLimits(limits);
+    const { compaction: settings, createLLM } = options;
+    if (settings !== undefined) checkCompactionSettings(settings);
     const clock = options.clock ?? systemClock;
     const ledger = new Ledger(options.initialState);
     if (options.sessionMeta !== undefined && ledger.meta === null) ledger.apply(options.sessionMeta);
     const build = createBuilders(() => clock.now());
-    const { compaction: settings, createLLM } = options;
     this.#parts = {
       llm: options.llm,
       environment: options.environment,
@@ -68,13 +79,7 @@ export class ContextEngine {
       inbox: new Inbox(),
       reports: new Reports(),
       wait: new ReconnectWait(),
-      limits: {
-        maxTurns: options.maxTurns ?? engineDefaults.maxTurns,
-        maxReconnects: options.maxReconnects ?? engineDefaults.maxReconnects,
-        compactionMaxReconnects: options.compactionMaxReconnects ?? engineDefaults.compactionMaxReconnects,
-        reconnectBackoffMs: options.reconnectBackoffMs ?? engineDefaults.reconnectBackoffMs,
-        reconnectBackoffMaxMs: options.reconnectBackoffMaxMs ?? engineDefaults.reconnectBackoffMaxMs,
-      },
+      limits,
       compaction: settings === undefined || createLLM === undefined ? undefined : { settings, createLLM },
       knownChildren: new Set(),
       tools: undefined,
@@ -102,14 +107,12 @@ export class ContextEngine {
    * @param newMessages User-side messages. May be empty when something is owed, such as after an interrupt, or when
    * background work has reported.
    * @throws SessionBusyError at the call while a Task or a compaction runs, else at the first `next()` if one does then.
+   * @throws TypeError, RangeError at the call: options that are none.
    * @throws UsageError at the first `next()`: nothing to send, or messages that a user side cannot send.
    */
   run(newMessages: readonly OmniMessage[], options: RunOptions = {}): AsyncGenerator<OmniMessage, void> {
     return this.#open("running", options, {
-      check: () => {
-        this.#checkInput(newMessages);
-        this.#parts.inbox.open();
-      },
+      check: () => this.#checkInput(newMessages),
       work: (run) => runTask(run, newMessages),
     });
   }
@@ -135,12 +138,15 @@ export class ContextEngine {
   /**
    * Says something to the running Task. Answers `true` exactly when the text will reach the model, unless the run is
    * interrupted or fails first: then `abort.undelivered` holds it.
+   *
+   * @throws TypeError for what is no text.
    */
   steer(text: string): boolean {
+    checkSteering(text);
     return this.#parts.inbox.accept(text);
   }
 
-  /** Ends the wait before a reconnect. `false` when there is none. */
+  /** Ends the wait before a reconnect, from the moment in which a reader can know of it. `false` when there is none. */
   skipReconnectWait(): boolean {
     return this.#parts.wait.skip();
   }
@@ -172,19 +178,20 @@ export class ContextEngine {
     job: { check?: () => void; work: (run: Run) => Promise<void> },
   ): Outbox {
     this.#checkIdle();
+    const { signal, approve, thinkingLevel } = readRunOptions(options);
     let interruption: Interruption | undefined;
     const outbox = new Outbox({
       start: async () => {
         this.#checkIdle();
         job.check?.();
-        interruption = new Interruption(options.signal);
+        interruption = new Interruption(signal);
         const run: Run = {
           activity,
           parts: this.#parts,
           outbox,
           interruption,
-          approve: options.approve,
-          thinkingLevel: options.thinkingLevel,
+          approve,
+          thinkingLevel,
           request: undefined,
           compacting: undefined,
           undelivered: [],
@@ -200,6 +207,7 @@ export class ContextEngine {
     const { recorder, inbox } = this.#parts;
     this.#run = run;
     recorder.attach(run.outbox);
+    if (run.activity === "running") inbox.open();
     const release = watchForInterrupt(run);
     try {
       await work(run);
@@ -221,33 +229,11 @@ export class ContextEngine {
   }
 
   #checkInput(newMessages: readonly OmniMessage[]): void {
-    if (!Array.isArray(newMessages)) {
-      throw new UsageError(`run takes an array of messages, not ${typeof newMessages}; such as [userText("…")]`);
-    }
-    const wrong = newMessages.find((message) => !isUserSide(message));
-    if (wrong !== undefined) {
-      throw new UsageError(
-        `run takes texts, images and files of the user side, not a ${isSessionMeta(wrong) ? "session_meta" : wrong.payload.type}; build them with userText or userImage`,
-      );
-    }
+    checkNewMessages(newMessages);
     const { ledger, reports } = this.#parts;
     const hasOwn = ledger.owesInput || ledger.pendingSummary !== undefined || !reports.isEmpty;
     if (newMessages.length === 0 && !hasOwn) {
       throw new UsageError('run has nothing to send: give at least one message, such as userText("…")');
     }
-  }
-}
-
-function isUserSide(message: OmniMessage): boolean {
-  const payload = message.payload;
-  if (message.origin !== undefined) return false;
-  switch (payload.type) {
-    case "text":
-    case "inline_data":
-      return payload.role === "user";
-    case "image_url":
-      return true;
-    default:
-      return false;
   }
 }

@@ -86,7 +86,7 @@ export async function readyTools(run: Run): Promise<void> {
   run.interruption.check();
 }
 
-/** After an interrupt it has done nothing. */
+/** Tools that are known are written after an interrupt too: a context that a compaction began starts with them. */
 async function listTools(run: Run): Promise<void> {
   const { parts, interruption } = run;
   const { environment, recorder, build } = parts;
@@ -101,7 +101,7 @@ async function listTools(run: Run): Promise<void> {
       parts.tools = [];
     }
   }
-  if (!interruption.fired) await recorder.record(build.toolListReady(parts.tools));
+  await recorder.record(build.toolListReady(parts.tools));
 }
 
 async function connect(run: Run): Promise<void> {

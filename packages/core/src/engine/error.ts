@@ -11,3 +11,19 @@ export class SessionBusyError extends Error {
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }
+
+const shownLength = 60;
+
+/** For the words of an error: a value in brief, whatever it is. */
+export function showValue(value: unknown): string {
+  switch (typeof value) {
+    case "string":
+      return JSON.stringify(value.length > shownLength ? `${value.slice(0, shownLength)}…` : value);
+    case "object":
+      return value === null ? "null" : Object.prototype.toString.call(value);
+    case "function":
+      return "a function";
+    default:
+      return String(value);
+  }
+}

@@ -1,20 +1,19 @@
 import { setMaxListeners } from "node:events";
+import { whenAborted } from "./shared-signal.ts";
 
 /** One run's stop: by its signal, or because its reader left. Fires once. */
 export class Interruption {
   readonly #controller = new AbortController();
   readonly #onFire = new Set<() => void>();
-  readonly #external: AbortSignal | undefined;
+  readonly #letGo: (() => void) | undefined;
   #hasFired = false;
-  readonly #fire = (): void => this.fire();
 
   constructor(signal?: AbortSignal) {
-    this.#external = signal;
     // As many listen as tools run at once; that is no leak.
     setMaxListeners(0, this.#controller.signal);
     if (signal === undefined) return;
     if (signal.aborted) this.fire();
-    else signal.addEventListener("abort", this.#fire, { once: true });
+    else this.#letGo = whenAborted(signal, () => this.fire());
   }
 
   /** What the model and the tools get. */
@@ -65,7 +64,7 @@ export class Interruption {
 
   /** Lets go of the outer signal. */
   dispose(): void {
-    this.#external?.removeEventListener("abort", this.#fire);
+    this.#letGo?.();
     this.#onFire.clear();
   }
 }

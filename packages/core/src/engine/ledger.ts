@@ -8,6 +8,7 @@ import {
   emptyTokenCounts,
   isPayload,
   type OmniMessage,
+  readContextSummary,
   readTokenCounts,
   type TokenCounts,
   type ToolCallOutputPayload,
@@ -145,7 +146,7 @@ export class Ledger {
       case "text":
       case "inline_data":
       case "image_url":
-        if (payload.role === "user") this.#context.staged.push(record);
+        if (payload.role === "user") this.#stage(record);
         else if (this.#context.turn?.isInRequest === true) this.#context.turn.say(record);
         else this.#context.hasStopped = true;
         return;
@@ -174,9 +175,7 @@ export class Ledger {
         return;
       case "tool_list_ready":
         // Written before any input only where a compaction has begun the context.
-        if (!this.hasCommittedTurns && !this.owesInput && this.#context.turn === undefined) {
-          this.#context.firstRequestTotal ??= 0;
-        }
+        this.#isOpenedByCompaction();
         return;
       default:
         return;
@@ -219,6 +218,21 @@ export class Ledger {
     this.#compaction = undefined;
     this.#pendingSummary = undefined;
     this.#fromCompaction = false;
+  }
+
+  #stage(record: OmniMessage): void {
+    const { payload } = record;
+    // Also where an interrupt or a death has left out the tools.
+    const isSummary =
+      payload.type === "text" && payload.sender === "harness" && readContextSummary(payload.text) !== undefined;
+    if (isSummary) this.#isOpenedByCompaction();
+    this.#context.staged.push(record);
+  }
+
+  /** The record is what only a compaction puts in front of all else. */
+  #isOpenedByCompaction(): void {
+    if (this.hasCommittedTurns || this.owesInput || this.#context.turn !== undefined) return;
+    this.#context.firstRequestTotal ??= 0;
   }
 
   #beginRequest(timestamp: string): void {

@@ -172,20 +172,29 @@ function sizeOf(message: OmniMessage): number {
   switch (payload.type) {
     case "partial_text":
     case "text":
-      return payload.text.length;
+      return lengthOf(payload.text);
     case "partial_thinking":
     case "thinking":
-      return payload.thinking.length;
+      return lengthOf(payload.thinking);
     case "partial_tool_call":
     case "tool_call":
-      return payload.arguments.length;
+      return lengthOf(payload.arguments);
     case "partial_tool_call_output":
     case "tool_call_output":
-      return payload.output.length + (payload.images ?? []).reduce((sum, image) => sum + image.length, 0);
+      return lengthOf(payload.output) + lengthOfAll(payload.images);
     case "inline_data":
     case "inline_thinking":
-      return payload.data.length;
+      return lengthOf(payload.data);
     default:
       return 0;
   }
+}
+
+/** Fragments and messages of children are shown as they come: any field may hold anything. */
+function lengthOf(value: unknown): number {
+  return typeof value === "string" ? value.length : 0;
+}
+
+function lengthOfAll(values: unknown): number {
+  return Array.isArray(values) ? values.reduce<number>((sum, value) => sum + lengthOf(value), 0) : 0;
 }

@@ -1,12 +1,22 @@
 /** One attempt at one request: from `request_begin` to `request_end`. Tasks and compactions share it. */
-import { isPayload, type OmniMessage, type OpenSegment, type StopReason } from "@coxswain/protocol";
+import {
+  isPayload,
+  type OmniMessage,
+  type OpenSegment,
+  parseOmniMessage,
+  readTokenCounts,
+  type StopReason,
+  stopReasons,
+  type TokenCounts,
+} from "@coxswain/protocol";
 import { isWholeCall } from "./carry-over.ts";
 import { withRequest } from "./ledger.ts";
-import type { LLMOutcome } from "./ports.ts";
+import { showValue } from "./error.ts";
+import type { LLMInterface, LLMOutcome } from "./ports.ts";
 import { endDetails, judge, type RetryLimits, type Tries, type Verdict } from "./retry.ts";
 import { engineDefaults } from "./defaults.ts";
 import { eventLoopTurn } from "./event-loop.ts";
-import type { OpenRequest, Run } from "./run.ts";
+import type { EngineParts, OpenRequest, Run } from "./run.ts";
 import type { Call } from "./turn.ts";
 
 export interface AttemptRequest {
@@ -39,9 +49,10 @@ export async function runAttempt(run: Run, request: AttemptRequest): Promise<Att
   const verdict = judge(outcome, request.tries, retryLimits(run, request.purpose));
   await closeModelSegments(run, outcome.status === "completed" ? "malformed" : outcome.status);
   run.request = undefined;
+  if (verdict.retryInMs !== undefined) run.parts.wait.announce(run.interruption);
   await recorder.record(build.requestEnd(verdict.status, endDetails(verdict, outcome)));
   if (outcome.usage !== undefined && outcome.status !== "completed") {
-    await recorder.record(build.tokenUsage(withRequest(ledger, outcome.usage)));
+    await recorder.record(build.tokenUsage(withRequest(ledger, countsOf(outcome.usage))));
   }
   run.interruption.check();
   return { outcome, verdict };
@@ -96,19 +107,31 @@ class ModelReader implements OpenRequest {
   }
 
   async #readAll(newMessages: OmniMessage[]): Promise<LLMOutcome> {
-    const { parts, interruption, outbox, thinkingLevel } = this.#run;
-    const { recorder } = parts;
-    const stream = parts.llm.streamGenerate({
+    const { parts, interruption, thinkingLevel } = this.#run;
+    const stream = modelOf(parts).streamGenerate({
       newMessages,
       tools: parts.tools,
       purpose: this.#request.purpose,
       signal: interruption.signal,
       thinkingLevel: this.#request.purpose === "turn" ? thinkingLevel : undefined,
     });
+    try {
+      return await this.#readStream(stream);
+    } catch (error) {
+      // It may have been in order for the model, and then it still goes on.
+      void leave(stream);
+      throw error;
+    }
+  }
+
+  /** @throws what the model throws, and Error for what it may not say */
+  async #readStream(stream: ModelStream): Promise<LLMOutcome> {
+    const { parts, interruption, outbox } = this.#run;
+    const { recorder } = parts;
     for (let taken = 1; ; taken += 1) {
       const result = await stream.next();
       if (this.#isAbandoned) return aborted;
-      if (result.done === true) return result.value;
+      if (result.done === true) return checkedOutcome(result.value);
       const message = result.value;
       const payload = message.payload;
       if (
@@ -122,7 +145,7 @@ class ModelReader implements OpenRequest {
         if (recorder.isBehind) await recorder.idle();
       }
       if (interruption.fired) {
-        stream.return(aborted).catch(() => undefined);
+        void leave(stream);
         return aborted;
       }
       if (outbox.isFull) await outbox.room();
@@ -131,14 +154,19 @@ class ModelReader implements OpenRequest {
     }
   }
 
-  /** Does not wait: what the model says next may go into the same write. */
+  /**
+   * Does not wait: what the model says next may go into the same write.
+   *
+   * @throws ProtocolError for what is no message: it would be lost to everybody who reads the Trace
+   */
   #takeWhole(message: OmniMessage): void {
     const { recorder, ledger } = this.#run.parts;
     if (isPayload(message, "token_usage")) {
       this.isCommitted = true;
-      const counts = withRequest(ledger, message.payload.request);
+      const counts = withRequest(ledger, countsOf(message.payload.request));
       void recorder.record({ ...message, payload: { ...message.payload, ...counts } });
     } else if (isOfModel(message)) {
+      parseOmniMessage(message);
       void recorder.record(message, { onRecorded: () => this.#onRecorded(message) });
     }
   }
@@ -150,7 +178,43 @@ class ModelReader implements OpenRequest {
   }
 }
 
+type ModelStream = ReturnType<LLMInterface["streamGenerate"]>;
+
 const aborted: LLMOutcome = { status: "aborted" };
+
+async function leave(stream: ModelStream): Promise<void> {
+  try {
+    await stream.return(aborted);
+  } catch {
+    // What it says to that is of no interest any more.
+  }
+}
+
+/** The newest context's; one that could not be opened when its context began is opened now. */
+function modelOf(parts: EngineParts): LLMInterface {
+  if (parts.llm !== undefined) return parts.llm;
+  const opened = parts.compaction?.createLLM(parts.ledger.sessionTokens);
+  if (opened === undefined) throw new Error("createLLM gave no model for the context after the compaction");
+  parts.llm = opened;
+  return opened;
+}
+
+/** @throws Error for one that says nothing of how the request ended */
+function checkedOutcome(outcome: LLMOutcome): LLMOutcome {
+  const { status, errorMessage }: { [K in keyof LLMOutcome]?: unknown } = Object(outcome);
+  if (!stopReasons.some((reason) => reason === status)) {
+    throw new Error(
+      `its stream ended with the status ${showValue(status)}, which is none of ${stopReasons.join(", ")}`,
+    );
+  }
+  if (errorMessage === undefined || typeof errorMessage === "string") return outcome;
+  return { ...outcome, errorMessage: showValue(errorMessage) };
+}
+
+/** Whatever an adapter counts, or does not. */
+function countsOf(counts: Partial<TokenCounts> | null): TokenCounts {
+  return readTokenCounts(counts ?? {});
+}
 
 /** The engine's own records are the engine's to write. */
 function isOfModel(message: OmniMessage): boolean {

@@ -34,8 +34,8 @@ export interface CompactionParts {
 
 /** One engine's parts, over all its runs. */
 export interface EngineParts {
-  /** The newest model context's. */
-  llm: LLMInterface;
+  /** The newest model context's; absent when that could not be opened yet. */
+  llm: LLMInterface | undefined;
   readonly environment: EnvironmentInterface;
   readonly clock: Clock;
   readonly build: Builders;

@@ -5,24 +5,35 @@ import type { Clock } from "./ports.ts";
 export class ReconnectWait {
   #current: AbortController | undefined;
 
-  /** Whether a wait was going on. */
+  /** From now on it can be skipped: before anybody is told of it, who might do so at once. */
+  announce(interruption: Interruption): void {
+    const controller = new AbortController();
+    this.#current = controller;
+    interruption.onFire(() => this.#end(controller));
+  }
+
+  /** Whether there was one to skip. */
   skip(): boolean {
-    if (this.#current === undefined) return false;
-    this.#current.abort();
-    this.#current = undefined;
+    const current = this.#current;
+    if (current === undefined || current.signal.aborted) return false;
+    current.abort("a person did not want to wait");
     return true;
   }
 
-  /** @throws Interrupted */
+  /** Sleeps what was announced. @throws Interrupted */
   async sleep(clock: Clock, ms: number, interruption: Interruption): Promise<void> {
-    const controller = new AbortController();
-    this.#current = controller;
+    const controller = this.#current ?? new AbortController();
     try {
-      await interruption.until(clock.sleep(ms, controller.signal));
+      interruption.check();
+      if (!controller.signal.aborted) await interruption.until(clock.sleep(ms, controller.signal));
     } finally {
       // Ends the timer also when the interrupt came first.
       controller.abort("the wait is over");
-      if (this.#current === controller) this.#current = undefined;
+      this.#end(controller);
     }
+  }
+
+  #end(controller: AbortController): void {
+    if (this.#current === controller) this.#current = undefined;
   }
 }

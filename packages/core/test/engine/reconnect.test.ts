@@ -106,6 +106,54 @@ describe("a request that fails on the way", () => {
     expect(bench.clock.sleeping).toEqual([]);
   });
 
+  it.each([
+    ["", {}],
+    [", also when tokens were counted", { usage: { input: 1, cache_read: 0, cache_write: 0, output: 0, total: 1 } }],
+  ])("goes out at once when a reader skips the wait in the moment in which he hears of it%s", async (_, outcome) => {
+    const bench = setUp([{ end: "timeout", outcome }, { text: "ok" }]);
+    const answers: boolean[] = [];
+    const stream: OmniMessage[] = [];
+    for await (const message of bench.engine.run(ask("go"))) {
+      stream.push(message);
+      if (!isPayload(message, "request_end") || message.payload.retry_in_ms === undefined) continue;
+      answers.push(bench.engine.skipReconnectWait(), bench.engine.skipReconnectWait());
+    }
+    expect(answers).toEqual([true, false]);
+    expect(outline(stream).at(-1)).toBe("request_end completed");
+    expect(bench.clock.sleeping).toEqual([]);
+    expectSound(bench, stream);
+  });
+
+  it("of a compaction goes out at once when a reader skips the wait as soon as he hears of it", async () => {
+    const compaction = { maxContextLength: 0, maxSessionTurns: -1, mode: "summarize", prompt: "Summarize." } as const;
+    const bench = setUp(
+      [{ text: "a" }, { end: "timeout" }, { text: "short" }],
+      {},
+      { compaction, createLLM: () => bench.llm },
+    );
+    const stream = await collect(bench.engine.run(ask("go")));
+    for await (const message of bench.engine.compact()) {
+      stream.push(message);
+      if (isPayload(message, "request_end") && message.payload.retry_in_ms !== undefined) {
+        expect(bench.engine.skipReconnectWait()).toBe(true);
+      }
+    }
+    expect(outline(stream).at(-1)).toBe("compaction_end completed");
+    expectSound(bench, stream);
+  });
+
+  it("has no wait any more that could be skipped once it is interrupted", async () => {
+    const bench = setUp([{ end: "timeout" }, { text: "ok" }]);
+    const controller = new AbortController();
+    for await (const message of bench.engine.run(ask("go"), { signal: controller.signal })) {
+      if (!isPayload(message, "request_end")) continue;
+      controller.abort();
+      expect(bench.engine.skipReconnectWait()).toBe(false);
+    }
+    expect(bench.engine.skipReconnectWait()).toBe(false);
+    expect(bench.clock.sleeping).toEqual([]);
+  });
+
   it("counts tokens of attempts that failed", async () => {
     const usage = { input: 100, cache_read: 0, cache_write: 0, output: 1, total: 101 };
     const bench = setUp([{ end: "timeout", outcome: { usage } }, { text: "ok" }]);

@@ -1,8 +1,12 @@
-import { expect, test } from "vitest";
+import { spawn } from "node:child_process";
+import { mkdir, readdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test, vi } from "vitest";
 import type { CommandSandbox } from "../../src/environment/command/command-sandbox.ts";
 import { ToolError } from "../../src/environment/tool-error.ts";
 import { createWorld, run } from "./support.ts";
 import { createBackgroundWorld } from "./support/background.ts";
+import { bundle } from "./support/bundle.ts";
 
 /** A program of its own around the shell, in another session: it dies of any signal, and gives on the exit code. */
 const box: CommandSandbox = {
@@ -40,4 +44,45 @@ test("Ctrl-C and the end reach the command inside before what stands around it",
   );
   const ended = await listens("TERM");
   expect((await call("kill_command", { process_id: ended })).output).toMatch(/caught TERM\n\[exit code: 3\]/);
+});
+
+test("what stands around a command starts in a place of its own, and loads nothing that the command could have made", async () => {
+  const outside: CommandSandbox = {
+    wrap: (argv) => ["/bin/sh", "-c", 'pwd; env | grep ^LD_; exec "$@"', "sh", ...argv],
+  };
+  vi.stubEnv("LD_LIBRARY_PATH", "lib:");
+  const { environment } = await createWorld({ sandbox: outside });
+  const ran = await run(environment, "exec_command", { cmd: "echo inside $LD_LIBRARY_PATH" });
+  vi.unstubAllEnvs();
+  expect(ran.output).toBe("/\ninside lib:\n[exit code: 0]");
+});
+
+test("no program that we start ourselves is taken from where PATH leads", async () => {
+  const { environment, workspaceDir } = await createWorld();
+  const programs = join(workspaceDir, "bin");
+  await mkdir(programs);
+  for (const name of ["mkfifo", "ps", "env", "sh", "bash"]) {
+    await writeFile(join(programs, name), `#!/bin/sh\ntouch "${workspaceDir}/taken-$(basename "$0")"\n`, {
+      mode: 0o755,
+    });
+  }
+  vi.stubEnv("PATH", `${programs}:${process.env["PATH"] ?? ""}`);
+  await run(environment, "exec_command", { cmd: ":" });
+  await run(environment, "exec_command", { cmd: ":", run_in_background: true });
+  await environment.dispose();
+  vi.unstubAllEnvs();
+  expect((await readdir(workspaceDir)).filter((name) => name.startsWith("taken"))).toEqual([]);
+});
+
+test("what our own process was started with is not open in a command", async () => {
+  const { workspaceDir, scratchpadDir } = await createWorld();
+  await using program = await bundle(new URL("./support/runs-command.ts", import.meta.url));
+  const inner = 'for d in 7 30 200; do [ -e "/proc/self/fd/$d" ] && echo "$d is open"; done; true';
+  const outer = 'exec 7</etc 30</etc 200>>"$1"; shift; exec "$@"';
+  const log = join(workspaceDir, "log");
+  const argv = [process.execPath, program.path, workspaceDir, scratchpadDir, inner];
+  const child = spawn("/bin/bash", ["-c", outer, "bash", log, ...argv], { stdio: ["ignore", "pipe", "inherit"] });
+  let printed = "";
+  for await (const text of child.stdout.setEncoding("utf8")) printed += String(text);
+  expect(printed).toBe("[no output]\n[exit code: 0]\n");
 });

@@ -250,8 +250,13 @@ describe("where writing is limited", () => {
     }));
     await mkdir(join(workspaceDir, ".git/hooks"), { recursive: true });
     await mkdir(join(root, "tmp"));
-    await mkdir(join(root, "ws-other"));
-    const contents = [join(workspaceDir, ".git/config"), join(root, "ws-other/a"), join(root, "a")];
+    const siblings = ["ws-other", "WS", "ws.", "ws "];
+    for (const name of siblings) await mkdir(join(root, name));
+    const contents = [
+      join(workspaceDir, ".git/config"),
+      ...siblings.map((name) => join(root, name, "a")),
+      join(root, "a"),
+    ];
     for (const path of contents) await writeFile(path, "old");
     await symlink("../ws-other", join(workspaceDir, "link"));
     await symlink(".git/hooks", join(workspaceDir, "hooks"));
@@ -263,7 +268,7 @@ describe("where writing is limited", () => {
       ".GIT/config",
       "link/a",
       "../a",
-      join(root, "ws-other/a"),
+      ...siblings.map((name) => join(root, name, "a")),
     ]) {
       const words = `Writing to ${JSON.stringify(path)} is not allowed in this sandbox.`;
       expect((await write(path)).output).toBe(words);

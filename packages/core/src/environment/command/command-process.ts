@@ -1,11 +1,13 @@
 /** One running shell command: a process group of its own, its streams, and its end with all that it started. */
-import { type ChildProcess, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { closeSync, existsSync } from "node:fs";
 import type { Readable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import { CommandInput } from "./command-input.ts";
-import type { CommandSandbox } from "./command-sandbox.ts";
+import type { CommandSandbox, Launch } from "./command-sandbox.ts";
 import { endLeftOver, endProcesses, interruptProcesses } from "./end-processes.ts";
+import { startLaunch } from "./launch.ts";
+import { inheritedDescriptors } from "./inherited-descriptors.ts";
 import { openOutputPipe, readOutputPipe } from "./output-pipe.ts";
 import { type CommandIdentity, markerName } from "./process-table.ts";
 
@@ -50,14 +52,11 @@ export class CommandProcess implements CommandIdentity {
 
   /** @throws Error when the shell cannot be started; the message says why. ToolError when the sandbox does not take it. */
   static async start(start: CommandStart): Promise<CommandProcess> {
-    const argv = shellArguments(start);
-    const pipe = await openOutputPipe();
+    const launch = launchOf(start);
+    const pipe = await openOutputPipe(start.sandbox);
     try {
-      const child = spawnShell(argv, start, pipe?.writer ?? "pipe");
-      await new Promise<void>((resolve, reject) => {
-        child.once("spawn", resolve);
-        child.once("error", reject);
-      });
+      const input = start.takesInput ? "pipe" : "ignore";
+      const child = await startLaunch(launch, { input, output: pipe?.writer ?? "pipe" });
       return new CommandProcess(child, pipe === undefined ? child.stdout : readOutputPipe(pipe), start);
     } catch (error) {
       if (pipe !== undefined) closeSync(pipe.reader);
@@ -117,18 +116,16 @@ export class CommandProcess implements CommandIdentity {
   }
 }
 
-/** One pipe for both streams keeps their order; a sandbox that complains is heard too. */
-function shellArguments({ command, workdir, sandbox }: CommandStart): readonly string[] {
-  const shell = existsSync("/bin/bash") ? "/bin/bash" : "/bin/sh";
-  const argv = [shell, "-c", "--", command];
-  return ["-c", 'exec "$@" 2>&1', "sh", ...(sandbox?.wrap(argv, workdir) ?? argv)];
-}
+const bash = "/bin/bash";
+/** What decides which code a program loads before its first own instruction. */
+const loading = /^(?:LD_|GLIBC_TUNABLES$|GCONV_PATH$|LOCPATH$|NLSPATH$)/;
 
-function spawnShell(argv: readonly string[], start: CommandStart, output: number | "pipe"): ChildProcess {
-  return spawn("/bin/sh", argv, {
-    cwd: start.workdir,
-    env: { ...start.variables, [markerName]: start.marker },
-    detached: true,
-    stdio: [start.takesInput ? "pipe" : "ignore", output, "ignore"],
-  });
+/** What stands around the shell carries the marker too. */
+function launchOf({ command, workdir, variables, marker, sandbox }: CommandStart): Launch {
+  const shell = existsSync("/bin/bash") ? "/bin/bash" : "/bin/sh";
+  const own = { [markerName]: marker };
+  const launch: Launch = { argv: [shell, "-c", "--", command], workdir, variables: { ...variables, ...own } };
+  if (sandbox === undefined) return launch;
+  const wrapped = sandbox.wrap(launch);
+  return { ...wrapped, variables: { ...wrapped.variables, ...own } };
 }

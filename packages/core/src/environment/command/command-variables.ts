@@ -27,6 +27,7 @@ const providers = [
   "GOOGLE_GENERATIVE_AI",
   "GROK",
   "GROQ",
+  "HF",
   "HUGGINGFACE",
   "HYPERBOLIC",
   "KIMI",
@@ -56,9 +57,11 @@ const providers = [
   "ZHIPUAI",
 ];
 const providerKey = new RegExp(
-  `^(?:${providers.join("|")})_(?:API_?KEYS?|API_TOKEN|AUTH_TOKEN|ACCESS_TOKEN)(?:_\\d+)?$`,
+  `^(?:${providers.join("|")})_(?:(?:ADMIN_|CODE_OAUTH_|BEARER_|OAUTH_)?(?:API_?KEYS?|KEY|TOKEN)|API_TOKEN|AUTH_TOKEN|ACCESS_TOKEN)(?:_(?:\\d+|PROD|PRODUCTION|DEV|DEVELOPMENT|TEST|STAGING|BACKUP|OLD|NEW))?$`,
   "i",
 );
+/** A provider's that begins as the cloud around it, whose other keys are for its own programs. */
+const cloudKey = /^AWS_BEARER_TOKEN_BEDROCK$/i;
 const ours = /^COXSWAIN_/i;
 const colour =
   /^(?:FORCE_COLOR|CLICOLOR|CLICOLOR_FORCE|COLORTERM|COLOR|PY_COLORS|MOCHA_COLORS|GCC_COLORS|GREP_COLORS?|LS_COLORS|CARGO_TERM_COLOR|NPM_CONFIG_COLOR|GTEST_COLOR|CMAKE_COLOR_DIAGNOSTICS|ANSIBLE_FORCE_COLOR|PRE_COMMIT_COLOR|TTY_FORCE)$/i;
@@ -104,7 +107,7 @@ export function commandVariables(options: CommandVariablesOptions): Variables {
   const kept: Variables = {};
   for (const [name, value] of Object.entries(options.variables)) {
     if (value === undefined || hidden.has(name)) continue;
-    if (ours.test(name) || providerKey.test(name) || colour.test(name)) continue;
+    if (ours.test(name) || providerKey.test(name) || cloudKey.test(name) || colour.test(name)) continue;
     if (secrets.some((secret) => value.includes(secret))) continue;
     kept[name] = value;
   }

@@ -3,12 +3,14 @@
  * fails. On Linux a command gets a real pipe.
  */
 import { execFile } from "node:child_process";
-import { closeSync, constants, openSync } from "node:fs";
+import { closeSync, constants, fstatSync, openSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { findProgram, programDirectories } from "../sandbox/find-program.ts";
+import type { CommandSandbox } from "./command-sandbox.ts";
 
 export interface OutputPipe {
   /** Descriptors; each is closed by whoever has it. */
@@ -17,19 +19,22 @@ export interface OutputPipe {
 }
 
 /** `undefined` where there is none: then Node's own does for most. */
-export async function openOutputPipe(): Promise<OutputPipe | undefined> {
+export async function openOutputPipe(sandbox: CommandSandbox | undefined): Promise<OutputPipe | undefined> {
   if (process.platform !== "linux") return undefined;
+  const program = findProgram("mkfifo", programDirectories(process.env["PATH"]), sandbox?.writableDirs ?? []);
+  if (program === undefined) return undefined;
   try {
-    const directory = await mkdtemp(join(tmpdir(), "coxswain-pipe-"));
+    const directory = await mkdtemp(join(sandbox?.privateDir ?? tmpdir(), "coxswain-pipe-"));
     try {
       const path = join(directory, "output");
-      await promisify(execFile)("mkfifo", ["-m", "600", path]);
+      // Neither our variables nor our directory say what it loads.
+      await promisify(execFile)(program, ["-m", "600", path], { cwd: "/", env: {} });
       return openBothEnds(path);
     } finally {
       await rm(directory, { recursive: true, force: true });
     }
   } catch {
-    // No place for it, no program that makes it, no descriptor left.
+    // No place for it, no descriptor left, or something else in its place.
     return undefined;
   }
 }
@@ -39,11 +44,12 @@ export function readOutputPipe({ reader }: OutputPipe): Socket {
   return new Socket({ fd: reader, readable: true, writable: false });
 }
 
-/** Opening a writer waits for a reader, unless there is one. */
+/** Opening a writer waits for a reader, unless there is one. The name counts only once: it may lead elsewhere by now. */
 function openBothEnds(path: string): OutputPipe {
-  const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
   try {
-    return { reader, writer: openSync(path, constants.O_WRONLY) };
+    if (!fstatSync(reader).isFIFO()) throw new Error(`${path} is no pipe.`);
+    return { reader, writer: openSync(`/proc/self/fd/${reader}`, constants.O_WRONLY) };
   } catch (error) {
     closeSync(reader);
     throw error;

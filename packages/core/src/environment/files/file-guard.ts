@@ -70,8 +70,10 @@ export class FileGuard {
     const real = this.resolve(path);
     const { writable } = this.options;
     if (writable === undefined) return real;
-    const holds = (root: string): boolean => isInside(foldedPath(realOf(root)), foldedPath(real));
-    if (!writable.roots.some(holds) || writable.except.some(holds)) {
+    // What may be written has exactly these names; what may not, every name that some file system takes for them.
+    const isRoot = (root: string): boolean => isInside(realOf(root), real);
+    const isExcept = (path: string): boolean => isInside(foldedPath(realOf(path)), foldedPath(real));
+    if (!writable.roots.some(isRoot) || writable.except.some(isExcept)) {
       throw new ToolError(`Writing to ${JSON.stringify(path)} is not allowed in this sandbox.`);
     }
     return real;

@@ -29,6 +29,11 @@ export interface BubblewrapSettings {
   filterFile: string | undefined;
 }
 
+/** Where the kernel of the host is set. */
+const kernelSettings = ["sys", "sysrq-trigger", "irq", "bus", "acpi", "fs", "scsi", "driver", "mtrr", "timer_list"].map(
+  (name) => `/proc/${name}`,
+);
+
 /** The number under which bubblewrap gets the filter. */
 const filterDescriptor = 9;
 
@@ -79,6 +84,8 @@ export function bubblewrapArguments(
     "/dev",
     "--proc",
     "/proc",
+    // Files of the superuser there are his without any power; bubblewrap itself covers some of them.
+    ...kernelSettings.flatMap((path) => ["--ro-bind-try", path, path]),
     ...others.flatMap((layer) => mountArguments(layer, emptyFile)),
     ...emptyDirs.flatMap(({ at }) => ["--remount-ro", at]),
     ...variableArguments(),

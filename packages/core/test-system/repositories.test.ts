@@ -116,6 +116,26 @@ describe("hooks and configuration of a repository stay as they are", () => {
     expect(outputs[2]).toMatch(/Read-only file system\n\[exit code: 1\]$/);
   });
 
+  it("also where a configuration includes them, or git obeys one for each worktree", async () => {
+    const { workspaceDir, outsideDir } = place;
+    makeRepository(workspaceDir);
+    git(workspaceDir, "config", "extensions.worktreeConfig", "true");
+    git(workspaceDir, "config", "include.path", "../.gitconfig");
+    git(workspaceDir, "worktree", "add", "--quiet", "tree");
+    await writeFile(join(workspaceDir, ".gitconfig"), "[core]\n");
+    const evil = `printf '[core]\\n\\tfsmonitor = "touch ${outsideDir}/ran; false"\\n'`;
+    const files = [".gitconfig", ".git/config.worktree", ".git/worktrees/tree/config.worktree"];
+    const { outputs } = await inSandbox(
+      ...files.map((file) => `mv ${file} ${file}-aside; rm -f ${file}; ${evil} > ${file}`),
+      "git status --short && git -C tree status --short",
+    );
+    git(workspaceDir, "status");
+    git(join(workspaceDir, "tree"), "status");
+    expect(await readdir(outsideDir)).toEqual([]);
+    for (const output of outputs.slice(0, -1)) expect(output).toMatch(/\[exit code: [12]\]$/);
+    expect(outputs.at(-1)).toBe("?? .gitconfig\n?? tree/\n[exit code: 0]");
+  });
+
   it("of a worktree of the Workspace, which cannot be led elsewhere", async () => {
     makeRepository(place.workspaceDir);
     git(place.workspaceDir, "worktree", "add", "--quiet", "../outside/tree");

@@ -1,7 +1,8 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { ConfigError, createAgent, isPayload, userText } from "@coxswain/core";
+import { ConfigError, createAgent, isPayload, projectPaths, userText } from "@coxswain/core";
 import { expect, it, onTestFinished, vi } from "vitest";
+import { playTraces } from "../../testing/test/every-trace.ts";
 import { makePlace, type Place, removePlace, secret } from "./support/sandboxed-world.ts";
 
 async function configured(sandbox: string, commands: readonly string[]): Promise<Place> {
@@ -9,6 +10,7 @@ async function configured(sandbox: string, commands: readonly string[]): Promise
   vi.stubEnv("HOME", place.home);
   onTestFinished(async () => {
     vi.unstubAllEnvs();
+    await playTraces(projectPaths(place.coxswainHome, "default_project", "default_agent").tracesDir);
     await removePlace(place);
   });
   const scenario = join(place.outsideDir, "scenario.yaml");

@@ -16,7 +16,7 @@ describe("a Session that is lived through over and over", () => {
     }
     expect(totals.schedules).toBe(seeds);
     expect(totalNames.filter((name) => totals[name] === 0)).toEqual([]);
-  }, 120_000); // A limit for a machine that does much else besides.
+  }, 600_000); // A limit for a machine that does much else besides.
 
   it("keeps them also when every beginning of its Trace is read back, and every life is forked", async () => {
     for (let seed = 1; seed <= 60; seed += 1) {

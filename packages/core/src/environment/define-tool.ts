@@ -1,5 +1,6 @@
 import type { JSONSchema7, ToolPermission } from "@coxswain/protocol";
 import type { Preview } from "../engine/ports.ts";
+import { checkLimits } from "./check-limits.ts";
 import type { Tool, ToolContext } from "./tool.ts";
 import { readToolSchema, type StandardSchema } from "./tool-schema.ts";
 
@@ -47,8 +48,7 @@ export function defineTool<Args>(specification: ToolSpecification<unknown, Args>
   if (permission !== "r" && permission !== "rw") {
     throw new TypeError(`Tool "${name}": \`permission\` must be "r" or "rw", not ${JSON.stringify(permission)}.`);
   }
-  checkPositive(name, "timeoutMs", timeoutMs);
-  checkPositive(name, "maxOutputLength", maxOutputLength);
+  checkLimits(`Tool "${name}"`, { timeoutMs, maxOutputLength });
   const schema = readToolSchema(name, specification.parameters, specification.jsonSchema);
   const tool: Tool = {
     definition: { name, description, parameters: schema.parameters, permission },
@@ -61,9 +61,4 @@ export function defineTool<Args>(specification: ToolSpecification<unknown, Args>
     tool.preview = async (args, context) => specification.preview?.(args as Args, context);
   }
   return tool;
-}
-
-function checkPositive(tool: string, field: string, value: number | undefined): void {
-  if (value === undefined || value > 0) return;
-  throw new TypeError(`Tool "${tool}": \`${field}\` must be more than 0, not ${String(value)}.`);
 }

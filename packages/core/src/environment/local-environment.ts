@@ -15,9 +15,10 @@ import { CommandRegistry } from "./command/command-registry.ts";
 import type { CommandSandbox } from "./command/command-sandbox.ts";
 import { commandVariables } from "./command/command-variables.ts";
 import { environmentDefaults } from "./defaults.ts";
+import { checkLimits } from "./check-limits.ts";
 import { CommandPolicy, type CommandRule } from "./command-policy.ts";
 import { FileGuard } from "./files/file-guard.ts";
-import { KeyedLock } from "./files/keyed-lock.ts";
+import { forbiddenPatterns } from "./files/forbidden-patterns.ts";
 import { ReadLedger } from "./files/read-ledger.ts";
 import { RunningCalls } from "./running-calls.ts";
 import { systemClock } from "../shared/system-clock.ts";
@@ -35,7 +36,10 @@ export interface LocalEnvironmentOptions {
   tools: readonly Tool[];
   /** Times out calls and stamps messages. Default: the machine's. */
   clock?: Clock | undefined;
-  /** Globs of files in the Workspace that file tools do not touch; one without a slash holds in every directory. */
+  /**
+   * Globs of files in the Workspace that file tools do not touch; one without a slash holds in every directory. One that
+   * begins with `/` or `~/` is a path too, with all below it.
+   */
   forbiddenFiles?: readonly string[] | undefined;
   /** Absolute paths that file tools do not touch, with all below them. */
   forbiddenPaths?: readonly string[] | undefined;
@@ -72,8 +76,9 @@ export class LocalEnvironment implements EnvironmentInterface {
   readonly #running: RunningCalls;
   #disposed: Promise<void> | undefined;
 
-  /** @throws TypeError for two tools of one name; SyntaxError for a command rule that is no regular expression. */
+  /** @throws TypeError for two tools of one name, or a limit that is none; SyntaxError for a command rule that is no regular expression. */
   constructor(options: LocalEnvironmentOptions) {
+    checkLimits("The Environment", options);
     this.#options = options;
     this.#workspaceDir = resolve(options.workspaceDir);
     this.#scratchpadDir = resolve(options.scratchpadDir);
@@ -83,6 +88,7 @@ export class LocalEnvironment implements EnvironmentInterface {
     this.#tools = byName(options.tools);
     this.#policy = new CommandPolicy(options.commandPolicy ?? []);
     this.#secrets = options.secrets ?? [];
+    const forbidden = forbiddenPatterns(this.#workspaceDir, options.forbiddenFiles ?? []);
     this.#services = {
       clock: this.#clock,
       commands: new CommandRegistry({
@@ -102,12 +108,11 @@ export class LocalEnvironment implements EnvironmentInterface {
       files: new FileGuard({
         workspaceDir: this.#workspaceDir,
         scratchpadDir: this.#scratchpadDir,
-        forbiddenFiles: options.forbiddenFiles ?? [],
-        forbiddenPaths: options.forbiddenPaths ?? [],
+        forbiddenFiles: forbidden.files,
+        forbiddenPaths: [...(options.forbiddenPaths ?? []), ...forbidden.paths],
         writable: options.writable,
         secrets: this.#secrets,
       }),
-      fileLock: new KeyedLock(),
       readLedger: new ReadLedger(),
     };
   }
@@ -123,7 +128,10 @@ export class LocalEnvironment implements EnvironmentInterface {
   executeTool(request: ExecuteToolRequest): AsyncGenerator<OmniMessage> {
     const call = request.toolCall.payload;
     const tool = this.#tools.get(call.name);
-    const timeoutMs = tool?.timeoutMs ?? this.#options.timeoutMs ?? environmentDefaults.timeoutMs;
+    const timeoutMs = Math.min(
+      tool?.timeoutMs ?? this.#options.timeoutMs ?? environmentDefaults.timeoutMs,
+      environmentDefaults.maxTimeoutMs,
+    );
     const output = this.#output(call.tool_call_id, tool);
     return runTool({
       output,
@@ -144,7 +152,7 @@ export class LocalEnvironment implements EnvironmentInterface {
   forbids(toolCall: OmniMessage<ToolCallPayload>): string | undefined {
     const { name } = toolCall.payload;
     if (name !== "exec_command" && name !== "input_command") return undefined;
-    const parsed = parseArguments(toolCall.payload.arguments);
+    const parsed = parseArguments(toolCall.payload.arguments, this.#secrets);
     if (!parsed.ok) return undefined;
     // What is typed into a shell is a command too.
     const command = name === "exec_command" ? parsed.value.cmd : parsed.value.chars;
@@ -155,7 +163,7 @@ export class LocalEnvironment implements EnvironmentInterface {
   async preview(toolCall: OmniMessage<ToolCallPayload>): Promise<Preview | undefined> {
     const call = toolCall.payload;
     const tool = this.#tools.get(call.name);
-    const parsed = parseArguments(call.arguments);
+    const parsed = parseArguments(call.arguments, this.#secrets);
     if (tool?.preview === undefined || !parsed.ok) return undefined;
     const controller = new AbortController();
     try {
@@ -190,8 +198,8 @@ export class LocalEnvironment implements EnvironmentInterface {
     stop: CallStop,
     approve: ApproveFn | undefined,
   ): ReturnType<ToolRun["start"]> {
-    if (tool === undefined) return unknownTool(call.name, this.#tools.keys());
-    const parsed = parseArguments(call.arguments);
+    if (tool === undefined) return unknownTool(call.name, this.#tools.keys(), this.#secrets);
+    const parsed = parseArguments(call.arguments, this.#secrets);
     if (!parsed.ok) return badArguments(tool, parsed.message);
     const checked = await tool.validate(parsed.value);
     if (!checked.ok) return badArguments(tool, `The arguments do not fit:\n${checked.message}`);

@@ -2,7 +2,6 @@
 import type { ApproveFn, Clock } from "../engine/ports.ts";
 import type { CommandRegistry } from "./command/command-registry.ts";
 import type { FileGuard } from "./files/file-guard.ts";
-import type { KeyedLock } from "./files/keyed-lock.ts";
 import type { ReadLedger } from "./files/read-ledger.ts";
 import type { ToolContext } from "./tool.ts";
 
@@ -10,7 +9,6 @@ export interface EnvironmentServices {
   readonly clock: Clock;
   readonly commands: CommandRegistry;
   readonly files: FileGuard;
-  readonly fileLock: KeyedLock;
   readonly readLedger: ReadLedger;
 }
 

@@ -21,12 +21,6 @@ export interface ToolResult {
   stopReason?: StopReason;
 }
 
-/** What a tool that comes with Coxswain is given when it is made. */
-export interface ToolLimits {
-  /** Milliseconds of one call. */
-  timeoutMs: number;
-}
-
 /** A tool as the Environment holds it; made by `defineTool`. */
 export interface Tool {
   readonly definition: ToolDefinition & { parameters: JSONSchema7; permission: ToolPermission };

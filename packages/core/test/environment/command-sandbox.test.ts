@@ -10,13 +10,17 @@ import { bundle } from "./support/bundle.ts";
 
 /** A program of its own around the shell, in another session: it dies of any signal, and gives on the exit code. */
 const box: CommandSandbox = {
-  wrap: (argv, workdir) => [
-    "/bin/sh",
-    "-c",
-    'cd "$0" && echo boxed && echo complains >&2; setsid --wait "$@"; exit $?',
-    workdir,
-    ...argv,
-  ],
+  wrap: ({ argv, workdir, variables }) => ({
+    argv: [
+      "/bin/sh",
+      "-c",
+      'cd "$0" && echo boxed && echo complains >&2; setsid --wait "$@"; exit $?',
+      workdir,
+      ...argv,
+    ],
+    workdir: "/",
+    variables,
+  }),
 };
 
 test("a command runs in what stands around it, whose complaints are heard, and its exit code comes through", async () => {
@@ -46,15 +50,45 @@ test("Ctrl-C and the end reach the command inside before what stands around it",
   expect((await call("kill_command", { process_id: ended })).output).toMatch(/caught TERM\n\[exit code: 3\]/);
 });
 
-test("what stands around a command starts in a place of its own, and loads nothing that the command could have made", async () => {
+test("what stands around a command starts where and with what it asks for, and finds what it is handed", async () => {
+  const script = 'pwd; env | grep -E "^(LD_|KEPT|GIVEN|COXSWAIN)"; cat <&3; cat <&4; ls /proc/self/fd | wc -l';
   const outside: CommandSandbox = {
-    wrap: (argv) => ["/bin/sh", "-c", 'pwd; env | grep ^LD_; exec "$@"', "sh", ...argv],
+    wrap: ({ variables }) => ({
+      argv: ["/bin/sh", "-c", script],
+      workdir: "/",
+      variables: { PATH: "/usr/bin:/bin", GIVEN: String(variables["LD_LIBRARY_PATH"]) },
+      handed: [Buffer.from("first\n"), Buffer.alloc(300_000, "long line\n").subarray(0, 10)],
+    }),
   };
   vi.stubEnv("LD_LIBRARY_PATH", "lib:");
+  vi.stubEnv("KEPT", "no");
   const { environment } = await createWorld({ sandbox: outside });
-  const ran = await run(environment, "exec_command", { cmd: "echo inside $LD_LIBRARY_PATH" });
+  const ran = await run(environment, "exec_command", { cmd: ":" });
   vi.unstubAllEnvs();
-  expect(ran.output).toBe("/\ninside lib:\n[exit code: 0]");
+  // Of the descriptors one is the list itself.
+  expect(ran.output.split("\n").filter((line) => !line.startsWith("COXSWAIN_COMMAND="))).toEqual([
+    "/",
+    "GIVEN=lib:",
+    "first",
+    "long line",
+    "6",
+    "[exit code: 0]",
+  ]);
+  expect(ran.output).toContain("COXSWAIN_COMMAND=");
+});
+
+test("more is handed than a pipe takes, also to one that does not read it", async () => {
+  const bytes = Buffer.alloc(2 * 1024 * 1024, "x");
+  const reading = (script: string): CommandSandbox => ({
+    wrap: ({ variables }) => ({ argv: ["/bin/sh", "-c", script], workdir: "/", variables, handed: [bytes] }),
+  });
+  const [all, none] = await Promise.all(
+    ["wc -c <&3", "exec 3<&-; echo none"].map(async (script) => {
+      const { environment } = await createWorld({ sandbox: reading(script) });
+      return (await run(environment, "exec_command", { cmd: ":" })).output;
+    }),
+  );
+  expect([all, none]).toEqual([`${bytes.length}\n[exit code: 0]`, "none\n[exit code: 0]"]);
 });
 
 test("no program that we start ourselves is taken from where PATH leads", async () => {

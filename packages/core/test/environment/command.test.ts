@@ -7,7 +7,6 @@ import { join } from "node:path";
 import { isPayload } from "@coxswain/protocol";
 import { ManualClock } from "@coxswain/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { builtInTools } from "../../src/environment/built-in-tools.ts";
 import { endOrphanedCommands } from "../../src/environment/command/orphaned-commands.ts";
 import { markerName } from "../../src/environment/command/process-table.ts";
 import { callOf, createWorld, isAlive, run, untilGone } from "./support.ts";
@@ -129,7 +128,7 @@ describe("processes", () => {
 
   test("a time-out keeps what was printed and ends the command", async () => {
     const clock = new ManualClock();
-    const { environment } = await createWorld({ clock, tools: builtInTools({ commandTimeoutMs: 7000 }) });
+    const { environment } = await createWorld({ clock });
     const ran = await run(
       environment,
       "exec_command",
@@ -137,12 +136,12 @@ describe("processes", () => {
       {
         onMessage: (message) => {
           if (isPayload(message, "partial_tool_call_output") && message.payload.event_type === "delta")
-            clock.advance(7000);
+            clock.advance(120_000);
         },
       },
     );
     expect(ran.status).toBe("timeout");
-    expect(ran.output).toMatch(/^pid \d+\n[^]*\[timed out after 7 s\]$/);
+    expect(ran.output).toMatch(/^pid \d+\n[^]*\[timed out after 120 s\]$/);
     for (const pid of pidsIn(ran.output)) await untilGone(pid);
   });
 
@@ -166,11 +165,16 @@ describe("processes", () => {
       spawn("sleep", ["60"], { env: { [markerName]: marker }, detached: true, stdio: "ignore" });
     const ownStart = (await readFile("/proc/self/stat", "utf8")).split(") ")[1]?.split(" ")[19];
     const id = "00000000-0000-4000-8000-000000000000";
-    const orphan = start(`${process.pid}.1.${id}`);
     const owned = start(`${process.pid}.${ownStart}.${id}`);
-    const ended = once(orphan, "exit");
-    expect(await endOrphanedCommands()).toBeGreaterThanOrEqual(1);
-    expect((await ended)[1]).toBe("SIGTERM");
+    // Another process of the machine that starts just now may have ended it first.
+    let count = 0;
+    for (let tries = 0; count === 0 && tries < 20; tries++) {
+      const orphan = start(`${process.pid}.1.${id}`);
+      const ended = once(orphan, "exit");
+      count = await endOrphanedCommands();
+      expect((await ended)[1]).toBe("SIGTERM");
+    }
+    expect(count).toBeGreaterThanOrEqual(1);
     expect(owned.exitCode ?? owned.signalCode).toBeNull();
     const over = once(owned, "exit");
     owned.kill("SIGKILL");
@@ -211,33 +215,6 @@ describe("input", () => {
   });
 });
 
-describe("environment of a command", () => {
-  test("holds no key of a provider, none of ours, no secret and no forced colour", async () => {
-    const { environment } = await createWorld({
-      secrets: ["value-of-a-key"],
-      hiddenVariables: ["MY_OWN"],
-      variables: {
-        PATH: process.env.PATH,
-        OPENAI_API_KEY: "a",
-        ANTHROPIC_AUTH_TOKEN: "b",
-        COXSWAIN_HOME: "/home/x",
-        RENAMED: "Bearer value-of-a-key",
-        MY_OWN: "c",
-        FORCE_COLOR: "3",
-        CLICOLOR_FORCE: "1",
-        KEPT: "yes",
-      },
-    });
-    const { output } = await run(environment, "exec_command", { cmd: "env" });
-    for (const name of ["OPENAI", "ANTHROPIC", "COXSWAIN_HOME", "RENAMED", "MY_OWN", "FORCE"]) {
-      expect(output).not.toContain(name);
-    }
-    for (const line of ["KEPT=yes", "PAGER=cat", "GIT_PAGER=cat", "GIT_TERMINAL_PROMPT=0", "TERM=dumb"]) {
-      expect(output).toContain(line);
-    }
-  });
-});
-
 describe("bytes", () => {
   async function printed(cmd: string) {
     const { environment } = await createWorld();
@@ -260,6 +237,12 @@ describe("bytes", () => {
   test("of a progress line the last state is left", async () => {
     const ran = await printed("printf '10%%'; sleep 0.1; printf '\\r50%%'; sleep 0.1; printf '\\r100%%\\nend\\r\\n'");
     expect(ran.output).toBe("100%\nend\n[exit code: 0]");
+  });
+
+  test("of a line that is taken back by backspaces the last state is left, and none of it is seen twice", async () => {
+    const frames = "printf '\\b/'; sleep 0.05; printf '\\b-'; sleep 0.05; ";
+    const ran = await printed(`printf 'work |'; sleep 0.1; ${frames}${frames}printf '\\bdone\\n'`);
+    expect(ran).toMatchObject({ output: "work done\n[exit code: 0]", view: "work |\nwork done\n" });
   });
 
   test("titles, links and cursor moves leave nothing behind", async () => {

@@ -37,6 +37,15 @@ test("where something stands more than once is told by its lines, as far as they
   expect(await edit("b")).toContain("(lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, …)");
 });
 
+test("what is nearly the same is not looked for in more lines than one would wait for", async () => {
+  const line = "a  b\n";
+  const { call } = await worldWith({ few: line.repeat(20_000 - 1), many: line.repeat(20_001) });
+  const edit = async (file_path: string) =>
+    (await call("edit_file", { file_path, old_string: "a b", new_string: "c" })).output;
+  expect(await edit("few")).toContain("Line 1 is like it but for white space");
+  expect(await edit("many")).toContain("Read the file and copy the text exactly");
+});
+
 describe("line ends", () => {
   test.each([
     ["both are CR LF in the call, LF in the file", "a\nb\n", "a\r\nb", "a\r\nB", "a\nB\n"],
@@ -45,6 +54,16 @@ describe("line ends", () => {
     ["lone CR stays", "a\rb\r\nc\r\n", "b\nc", "b\nC", "a\rb\r\nC\r\n"],
   ])("%s", (_name, text, old, replacement, after) => {
     expect(replaceText(text, { old, new: replacement, all: false })).toMatchObject({ status: "replaced", text: after });
+  });
+
+  test("in 8 MiB of lines that end in CR LF are found, missed and counted", () => {
+    const text = "xy\r\n".repeat(2_000_000);
+    const edit = (old: string, all = false) => replaceText(`${text}end`, { old, new: "1\n2", all });
+    expect(edit("nope\nno")).toEqual({ status: "not found" });
+    expect(edit("xy\nend")).toMatchObject({ text: `${text.slice(0, -4)}1\r\n2`, count: 1 });
+    expect(edit("xy\nxy", true)).toEqual({ status: "too large" });
+    const many = replaceText(text.slice(0, 400_000), { old: "xy\n", new: "1\n2\n", all: true });
+    expect(many).toMatchObject({ text: "1\r\n2\r\n".repeat(100_000), count: 100_000 });
   });
 
   test("are found quickly for many places", () => {

@@ -112,3 +112,25 @@ test("UTF-16 without a mark, UTF-32 and a NUL anywhere are binary: told, and not
     expect((await call("edit_file", { ...edit, file_path })).output).toContain("is a binary file");
   }
 });
+
+test.each([
+  ["of another alphabet", Buffer.from([0xf0, 0xd2, 0xc9, 0xd7, 0xc5, 0xd4, 0x20, 0x0a]), "windows-1252"],
+  ["with controls of Windows-1252", Buffer.from([0x93, 0x80, 0x94, 0x0a]), "windows-1252"],
+  ["with as many bytes that are none as there are lines", Buffer.from([0xc3, 0xa4, 0xff, 0xc3, 0xa4, 0x0a]), "utf8"],
+])("8 MiB %s are decoded and written again as they were", (_name, piece, encoding) => {
+  const bytes = Buffer.alloc(8 * 1024 * 1024, piece);
+  const decoded = decodeText(bytes);
+  expect(decoded?.encoding).toBe(encoding);
+  expect(decoded && encodeText(decoded.text, decoded)?.equals(bytes)).toBe(true);
+});
+
+test("what decides for UTF-8 are more of its characters than bytes that are none, wherever they stand", () => {
+  for (const [text, encoding] of [
+    [[0xff, 0xff, 0xc3, 0xa4, 0xc3, 0xa4], "windows-1252"],
+    [[0xff, 0xff, 0xc3, 0xa4, 0xc3, 0xa4, 0xc3, 0xa4], "utf8"],
+    [[0xc3, 0xa4, 0xff, 0x61], "windows-1252"],
+    [[0xf0, 0x9f, 0x90, 0xa7, 0xe2, 0x82, 0xac, 0xff], "utf8"],
+  ] as const) {
+    expect(decodeText(Buffer.from(text))?.encoding).toBe(encoding);
+  }
+});

@@ -34,7 +34,7 @@ describe("a diff", () => {
 
   test("can be applied, whatever the texts are", async () => {
     const text = fc
-      .array(fc.constantFrom("a\n", "b\n", "c\n", "\n", "d"), { maxLength: 14 })
+      .array(fc.constantFrom("a\n", "b\n", "c\n", "\n", "d", "aa"), { maxLength: 14 })
       .map((lines) => lines.join(""));
     await fc.assert(
       fc.asyncProperty(text, text, async (before, after) => {
@@ -60,6 +60,29 @@ describe("a diff", () => {
       /^--- f\n\+\+\+ f\n@@ -1,1 \+1,1 @@\n-x{999}\[… 9000001 characters\]\n\\ No newline at end of file\n\+y{999}\[…/,
     );
   });
+});
+
+test("a diff of millions of lines is told by its beginning and by how many lines there are", async () => {
+  const crLf = "xy\r\n".repeat(2_000_000);
+  const all = await diffOf(crLf, "a b\r\n".repeat(1_000_000));
+  expect(all).toMatch(/^--- f\n\+\+\+ f\n@@ -1,2000000 \+1,1000000 @@\n-xy\n-xy\n/);
+  const shown = all.split("\n").filter((line) => line === "-xy").length;
+  expect(all).toMatch(new RegExp(`\\n\\[… ${3_000_000 - shown} more lines of the diff\\]\\n$`));
+  const one = await diffOf(`${crLf}a\r\n${crLf}`, `${crLf}b\r\n${crLf}`);
+  expect(one).toBe("--- f\n+++ f\n@@ -1999998,7 +1999998,7 @@\n xy\n xy\n xy\n-a\n+b\n xy\n xy\n xy\n");
+});
+
+test("a diff that is not the shortest can be applied too, also where a line ends as another one does", async () => {
+  for (const [old, now] of [
+    ["aaa\nend", "a\nend"],
+    ["a\nend", "aaa\nend"],
+    ["aaa", "a"],
+  ]) {
+    const before = `1\n2\n3\n4\n${"\n".repeat(20_500)}${old}`;
+    const after = `1\n2\n3\n4\n${now}`;
+    expect(applyPatch(before, await diffOf(before, after))).toBe(after);
+    expect(applyPatch(after, await diffOf(after, before))).toBe(before);
+  }
 });
 
 test("a long line is masked before it is cut", async () => {

@@ -255,3 +255,23 @@ test("tools are listed with their permission, and two of one name are refused", 
   expect(environment.toolPermission("other")).toBeUndefined();
   await expect(createWorld({ tools: [streaming([]), streaming([])] })).rejects.toThrow('two tools named "speak"');
 });
+
+test("limits that are none are refused in words; no limit at all is one that no timer exceeds", async () => {
+  for (const maxOutputLength of [Number.NaN, 0, -5]) {
+    await expect(createWorld({ maxOutputLength })).rejects.toThrow(
+      `The Environment: \`maxOutputLength\` must be 1 or more, not ${maxOutputLength}.`,
+    );
+  }
+  for (const timeoutMs of [Number.NaN, 0, -1]) {
+    await expect(createWorld({ timeoutMs })).rejects.toThrow(
+      `The Environment: \`timeoutMs\` must be more than 0, not ${timeoutMs}.`,
+    );
+  }
+  const clock = new ManualClock();
+  const { environment } = await createWorld({
+    clock,
+    timeoutMs: Number.POSITIVE_INFINITY,
+    tools: [answering(async () => `${await clock.nextSleep()} ms`)],
+  });
+  expect((await run(environment, "answer", {})).output).toBe("2147483647 ms");
+});

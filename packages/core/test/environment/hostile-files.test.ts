@@ -49,7 +49,7 @@ describe("what is no regular file", () => {
 });
 
 describe("very large files", () => {
-  test("of 1 GB are read from where one asks, searched for their name, and not edited", async () => {
+  test("of 1 GB of zeros are told to be binary, named by a search, and not edited", async () => {
     const { call, workspaceDir } = await worldWith({ huge: "first\nsecond\n", "a.txt": "first\n" });
     await truncate(join(workspaceDir, "huge"), 1_000_000_000);
     const { output } = await call("read_file", { file_path: "huge", limit: 2 });
@@ -63,6 +63,14 @@ describe("very large files", () => {
     expect((await call("search_files", { pattern: "nowhere", path: "huge" })).output).toContain(
       "[no matches]\n[not searched",
     );
+  });
+
+  test("of UTF-16 are told to be too large, not binary", async () => {
+    const { call } = await worldWith({ a: Buffer.from(`\uFEFF${"a\n".repeat(2_200_000)}`, "utf16le") });
+    expect(await call("read_file", { file_path: "a" })).toMatchObject({
+      status: "failed",
+      output: "a is UTF-16 and larger than 8 MiB: turn it into UTF-8 by a command.",
+    });
   });
 
   test("of text are read page by page, to a line that has no end", async () => {
@@ -208,6 +216,64 @@ describe("images", () => {
     expect(await read("wide")).toContain("8001 × 1 pixels, more than 8000");
     expect(await read("heavy")).toContain("more than 5242880 bytes");
     expect(await read("heavier")).toContain("more than 5242880 bytes");
+  });
+
+  const lossy = Buffer.from("UklGRiIAAABXRUJQVlA4IBYAAAAwAQCdASoBAAEADsD+JaQAA3AAAAAA", "base64");
+  const transparent = Buffer.from(
+    "UklGRkoAAABXRUJQVlA4WAoAAAAQAAAAAAAAAAAAQUxQSAwAAAARBxAR/Q9ERP8DAABWUDggGAAAABQBAJ0BKgEAAQAAAP4AAA3AAP7mtQAAAA==",
+    "base64",
+  );
+  const animated = Buffer.from(
+    "UklGRlIAAABXRUJQVlA4WAoAAAASAAAAAAAAAAAAQU5JTQYAAAD/////AABBTk1GJgAAAAAAAAAAAAAAAAAAAGQAAABWUDhMDQAAAC8AAAAQBxAREYiI/gcA",
+    "base64",
+  );
+
+  test("WebP of every kind is shown", async () => {
+    const { call } = await worldWith({ lossy, transparent, animated });
+    for (const file_path of ["lossy", "transparent", "animated"]) {
+      expect((await call("read_file", { file_path })).output).toContain("[image/webp, 1 × 1 pixels, ");
+    }
+  });
+
+  /** A screen of 2 × 3, then what is given. */
+  const gifOf = (...parts: string[]): Buffer => Buffer.from(`47494638396102000300000000${parts.join("")}`, "hex");
+  const image = "2c00000000020003000002028451003b";
+  const [frame, end] = [image.slice(0, -2), "3b"];
+  const comment = "21fe02613b00";
+
+  test("a GIF is shown with its comments and all its images, and not when it is cut where a part looks like its end", async () => {
+    const { call } = await worldWith({
+      whole: gifOf(comment, frame, comment, frame, end),
+      cutInComment: gifOf(frame, comment.slice(0, -2)),
+      cutInImage: gifOf(comment, "2c0000000002000300000205843b3b"),
+      noImage: gifOf(comment, end),
+      emptyImage: gifOf("2c0000000002000300000200", end),
+      noBlock: gifOf(frame, "00", end),
+    });
+    const read = async (file_path: string) => (await call("read_file", { file_path })).output;
+    expect(await read("whole")).toContain("[image/gif, 2 × 3 pixels, ");
+    for (const name of ["cutInComment", "cutInImage", "noImage", "emptyImage", "noBlock"]) {
+      expect(await read(name)).toContain("is damaged or cut off: not shown");
+    }
+  });
+
+  test("a WebP whose image is zeros, or lies about its length, is not shown, however deep its frames are", async () => {
+    const zeros = Buffer.from(lossy);
+    zeros.fill(0, 20);
+    zeros.writeUInt32LE((50 << 16) | 50, 26);
+    const partTooLong = Buffer.from(lossy);
+    partTooLong[21] = 0x7f;
+    const chunkTooLong = Buffer.from(animated);
+    chunkTooLong[48] = 0xff;
+    const frameInFrame = Buffer.concat([Buffer.from("ANMF"), Buffer.from([24, 0, 0, 0]), Buffer.alloc(16)]);
+    const deep = Buffer.concat(Array.from({ length: 50_000 }, () => frameInFrame));
+    for (let index = 0; index < deep.length; index += 24) deep.writeUInt32LE(deep.length - index - 8, index + 4);
+    const header = Buffer.concat([Buffer.from("RIFF"), Buffer.alloc(4), Buffer.from("WEBP")]);
+    header.writeUInt32LE(deep.length + 4, 4);
+    const { call } = await worldWith({ zeros, partTooLong, chunkTooLong, deep: Buffer.concat([header, deep]) });
+    for (const file_path of ["zeros", "partTooLong", "chunkTooLong", "deep"]) {
+      expect((await call("read_file", { file_path })).output).toContain("is damaged or cut off: not shown");
+    }
   });
 
   test("a PDF is told to be one", async () => {

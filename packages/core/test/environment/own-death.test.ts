@@ -1,9 +1,10 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, symlink } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { endOrphanedCommands } from "../../src/environment/command/orphaned-commands.ts";
+import { endOrphanedCommands, hostMark } from "../../src/environment/command/orphaned-commands.ts";
 import { createWorld, isAlive, untilGone } from "./support.ts";
 import { bundle } from "./support/bundle.ts";
 
@@ -35,4 +36,19 @@ test("commands in the background that a killed process has left are ended by the
   expect(isAlive(holder)).toBe(true);
   await endOrphanedCommands();
   expect([holder, session].map(isAlive)).toEqual([false, false]);
+});
+
+test("directories of pipes that a killed process has left are removed by the next, nobody else's", async () => {
+  const { root } = await createWorld();
+  const dead = `coxswain-pipe-${process.pid}.1-`;
+  const others = [`coxswain-pipe-${hostMark()}-own`, "coxswain-pipe-unnamed", `x-${dead}a`];
+  await mkdir(join(root, "kept/in-it"), { recursive: true });
+  for (const name of [`${dead}left`, ...others]) await mkdir(join(tmpdir(), name, "in-it"), { recursive: true });
+  await symlink(join(root, "kept"), join(tmpdir(), `${dead}link`));
+  await endOrphanedCommands();
+  const there = await readdir(tmpdir());
+  for (const name of [...others, `${dead}link`]) await rm(join(tmpdir(), name), { recursive: true, force: true });
+  expect(there).toEqual(expect.arrayContaining([...others, `${dead}link`]));
+  expect(there).not.toContain(`${dead}left`);
+  expect(await readdir(join(root, "kept"))).toEqual(["in-it"]);
 });

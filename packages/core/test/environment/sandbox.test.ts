@@ -81,12 +81,14 @@ test("bubblewrap is told all that holds a command, and in strict of network and 
     isStrict: false,
     workspaceDir: "/ws",
     scratchpadDir: "/pad",
+    privateDir: "/pad/private",
     temporaryDir: "/pad/tmp",
     emptyFile: "/pad/empty",
     hiddenPaths: [],
     protectedPaths: [],
     canDisableNamespaces: true,
-    filterFile: undefined,
+    filter: undefined,
+    isSuperuser: false,
   };
   const layers: Mount[] = [
     { at: "/", kind: "read" },
@@ -96,14 +98,16 @@ test("bubblewrap is told all that holds a command, and in strict of network and 
   ];
   const told = bubblewrapArguments(settings, layers, "/ws/sub").join(" ");
   const always =
-    /^--unshare-user --unshare-pid --unshare-ipc --unshare-uts --unshare-cgroup-try (?:--unshare-net )?--disable-userns --cap-drop ALL --new-session --die-with-parent (?:--seccomp 9 )?--ro-bind \/ \/ --dev \/dev --proc \/proc --perms 0700 --tmpfs \/run --bind \/pad\/tmp \/tmp --ro-bind \/pad\/empty \/home\/u\/.netrc --remount-ro \/run --setenv .* --chdir \/ws\/sub$/;
+    /^--unshare-user --unshare-pid --unshare-ipc --unshare-uts --unshare-cgroup-try (?:--unshare-net )?--disable-userns --cap-drop ALL --new-session --die-with-parent (?:--seccomp 4 )?--ro-bind \/ \/ --dev \/dev --proc \/proc (?:--remount-ro \/proc )?--perms 0700 --tmpfs \/run --bind \/pad\/tmp \/tmp --ro-bind \/pad\/empty \/home\/u\/.netrc --remount-ro \/run --chdir \/ws\/sub$/;
   expect(told).toMatch(always);
-  expect(told).not.toMatch(/--unshare-net|--seccomp/);
-  const strict = bubblewrapArguments({ ...settings, isStrict: true, filterFile: "/pad/f" }, layers, "/ws/sub").join(
-    " ",
-  );
+  expect(told).not.toMatch(/--unshare-net|--seccomp|--remount-ro \/proc/);
+  const strict = bubblewrapArguments(
+    { ...settings, isStrict: true, filter: Buffer.alloc(8), isSuperuser: true },
+    layers,
+    "/ws/sub",
+  ).join(" ");
   expect(strict).toMatch(always);
-  expect(strict).toMatch(/--unshare-net .*--seccomp 9/);
+  expect(strict).toMatch(/--unshare-net .*--seccomp 4 .*--remount-ro \/proc /);
 });
 
 /** What the kernel makes of the program: the value that its last instruction gives. */
@@ -183,8 +187,13 @@ describe("a program", () => {
     await writeFile(join(bin, "tool"), "");
     await chmod(join(bin, "tool"), 0o755);
     await symlink(join(bin, "tool"), join(root, "elsewhere/tool"));
-    expect(findProgram("tool", [bin, join(root, "elsewhere")], join(root, "ws"))).toBeUndefined();
-    expect(findProgram("tool", [bin], join(root, "other"))).toBe(join(bin, "tool"));
+    expect(findProgram("tool", [bin, join(root, "elsewhere")], [join(root, "ws")])).toBeUndefined();
+    expect(findProgram("tool", [bin], [join(root, "other")])).toBe(join(bin, "tool"));
+    // What is outside, but by way of a link that is not.
+    await symlink("/bin/sh", join(bin, "link"));
+    await symlink(join(bin, "link"), join(root, "elsewhere/link"));
+    expect(findProgram("link", [bin, join(root, "elsewhere")], [join(root, "ws")])).toBeUndefined();
+    expect(findProgram("link", [join(root, "elsewhere")], [join(root, "other")])).toBe(join(root, "elsewhere/link"));
     expect(programDirectories("node_modules/.bin::/opt/bin")).toEqual([
       "/usr/bin",
       "/usr/local/bin",
@@ -238,13 +247,23 @@ describe("a sandbox that cannot be had is an error that says what to do", () => 
     expect(await refusal({}, "kill -TERM $$")).toMatch(/does not work here: it ended with SIGTERM/);
   });
 
+  test("for a Workspace that holds what runs outside of it", async () => {
+    const words =
+      /the Workspace is \/\S*, where commands could change \/\S+ and so what runs outside: choose a directory that holds nothing/;
+    for (const workspaceDir of ["/", "/usr", "/etc"]) expect(await refusal({ workspaceDir }, "exit 0")).toMatch(words);
+    const root = await temporary();
+    await writeFile(join(root, "bwrap"), "#!/bin/sh\n", { mode: 0o755 });
+    expect(await refusal({ workspaceDir: root, programDirs: [root] })).toMatch(words);
+  });
+
   test("for a Workspace that it hides", async () => {
     const root = await temporary();
     expect(await refusal({ workspaceDir: root, hiddenPaths: [root] }, "exit 0")).toMatch(/choose another one$/);
   });
 
   test("and an older program does, which leaves namespaces to commands", async () => {
-    const script = 'case "$*" in *--disable-userns*) echo "bwrap: Unknown option --disable-userns" >&2; exit 1;; esac';
+    const script =
+      'case "$(tr "\\\\0" " " <&3)" in *--disable-userns*) echo "bwrap: Unknown option --disable-userns" >&2; exit 1;; esac';
     expect(await refusal({ level: "workspace" }, script)).toBe("none");
   });
 });

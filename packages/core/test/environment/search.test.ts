@@ -1,6 +1,8 @@
-import { mkdir, symlink, truncate, writeFile } from "node:fs/promises";
+import { chmod, mkdir, symlink, truncate, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { runSearchJob } from "../../src/environment/files/search-job.ts";
+import { ToolError } from "../../src/environment/tool-error.ts";
 import { worldWith } from "./file-world.ts";
 import { callOf, createWorld, run } from "./support.ts";
 
@@ -229,4 +231,41 @@ describe("a search", () => {
     controller.abort();
     expect((await search).status).toBe("aborted");
   });
+});
+
+test("a directory that may not be looked into is told, not shown as empty; one further down is passed over", async () => {
+  const { call, workspaceDir } = await worldWith({ "closed/a.txt": "alpha\n", "b.txt": "alpha\n" });
+  await chmod(join(workspaceDir, "closed"), 0o000);
+  onTestFinished(() => chmod(join(workspaceDir, "closed"), 0o700));
+  const isSuperuser = process.getuid?.() === 0;
+  const inside = "closed/a.txt:1: alpha";
+  for (const [tool, args] of [
+    ["list_files", {}],
+    ["search_files", { pattern: "alpha" }],
+  ] as const) {
+    const { output, status } = await call(tool, { ...args, path: "closed" });
+    if (isSuperuser) expect(status).toBe("completed");
+    else expect(output).toMatch(/^The system does not permit access to \S*\/closed\.$/);
+  }
+  const all = (await call("search_files", { pattern: "alpha" })).output.split("\n");
+  expect(all).toEqual(isSuperuser ? ["b.txt:1: alpha", inside] : ["b.txt:1: alpha"]);
+});
+
+test("what is gone when the search begins is told in words", async () => {
+  const { workspaceDir, scratchpadDir } = await worldWith({});
+  const guard = { workspaceDir, scratchpadDir, forbiddenFiles: [], forbiddenPaths: [] };
+  const root = join(workspaceDir, "gone");
+  const search = runSearchJob({ guard, root, limit: 10 }, new AbortController().signal);
+  await expect(search).rejects.toThrow(new ToolError(`There is no file ${root}.`));
+});
+
+test("without a directory to be in, a list and a search fail in words", async () => {
+  const { call } = await worldWith({ "b.txt": "alpha\n" });
+  const cwd = vi.spyOn(process, "cwd").mockImplementation(() => {
+    throw Object.assign(new Error("ENOENT: no such file or directory, uv_cwd"), { code: "ENOENT" });
+  });
+  onTestFinished(() => cwd.mockRestore());
+  expect((await call("list_files", {})).output).toMatch(/^The directory in which Coxswain was started is gone: /);
+  cwd.mockRestore();
+  expect((await call("list_files", {})).output).toBe("b.txt");
 });

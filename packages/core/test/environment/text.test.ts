@@ -77,9 +77,9 @@ describe("reading in pieces", () => {
     fc.assert(
       fc.property(printed, splits, fc.array(fc.boolean(), { minLength: 1 }), (text, lengths, shows) => {
         const whole = new LineRewriter();
-        whole.push(text.replaceAll("\b", ""));
+        whole.push(text);
         const rewriter = new LineRewriter();
-        const shown = inPieces(text.replaceAll("\b", ""), lengths).map((piece, index) => {
+        const shown = inPieces(text, lengths).map((piece, index) => {
           rewriter.push(piece);
           return shows[index % shows.length] === true ? rewriter.takeVisible() : "";
         });
@@ -103,6 +103,21 @@ describe("reading in pieces", () => {
       }),
     );
   });
+});
+
+test("what was shown of a line is taken back by backspaces, also when nothing of it is left, and of a long one the end", () => {
+  const reader = new LineRewriter();
+  const rewriter = new LineRewriter();
+  const show = (text: string): void => {
+    rewriter.push(text);
+    reader.push(rewriter.takeAll());
+  };
+  for (const text of ["work |", "\b/", "\b-", "\bdone\n", "🐧", "\b", "\n", "x".repeat(5000), "1%", "\b\b2%", "\n"])
+    show(text);
+  expect(reader.takeAll()).toBe(`work done\n\n${"x".repeat(5000)}2%\n`);
+  show("y".repeat(5000));
+  show("\rz\n");
+  expect(reader.takeAll()).toBe("z\n");
 });
 
 test("a control string that never ends does not take the rest of the output", () => {

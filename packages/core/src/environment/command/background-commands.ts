@@ -3,6 +3,8 @@
  * to be told. A command that runs in the background belongs to this and to nobody else.
  */
 import type { BackgroundReport } from "../../engine/ports.ts";
+import { headOf } from "../../shared/cut.ts";
+import { gateText } from "../text/text-gate.ts";
 import { ToolError } from "../tool-error.ts";
 import type { ToolResult } from "../tool.ts";
 import type { Command } from "./command.ts";
@@ -13,6 +15,7 @@ const maxRunning = 16;
 const maxEnded = 32;
 /** Ended commands of which it is known that they were. */
 const maxRemembered = 256;
+const maxQuotedId = 100;
 
 interface Kept {
   readonly command: Command;
@@ -34,7 +37,7 @@ export class BackgroundCommands {
   readonly #secrets: readonly string[];
   #starting = 0;
 
-  /** @param secrets Masked in reports. */
+  /** @param secrets Masked in all that is told of commands. */
   constructor(secrets: readonly string[]) {
     this.#secrets = secrets;
   }
@@ -78,7 +81,7 @@ export class BackgroundCommands {
     const gone = this.#gone.get(id);
     const words =
       gone === undefined
-        ? `There is no command ${JSON.stringify(id.slice(0, 100))}. Commands end with the process of ours that started them.`
+        ? `There is no command ${JSON.stringify(headOf(gateText(id, this.#secrets), maxQuotedId))}. Commands end with the process of ours that started them.`
         : `The command ${id} ${gone}.`;
     throw new ToolError(`${words} ${this.#list()}`);
   }
@@ -104,11 +107,13 @@ export class BackgroundCommands {
     return { output, note: exitNote(command.exit) };
   }
 
-  /** Ends it; its end is not reported. */
-  kill(command: Command): void {
+  /** Ends it; its end is not reported. `false` when it had ended: then nobody is signalled. */
+  kill(command: Command): boolean {
+    if (command.exit !== undefined) return false;
     const kept = this.#running.get(command.id);
     if (kept !== undefined) kept.isReportDue = false;
     void command.process.end();
+    return true;
   }
 
   /** Nothing is reported any more. */
@@ -165,7 +170,10 @@ export class BackgroundCommands {
 
   #list(): string {
     if (this.#running.size === 0) return "No command runs in the background.";
-    const entries = Array.from(this.#running.values(), ({ command }) => `${command.id} (${commandLine(command)})`);
+    const entries = Array.from(
+      this.#running.values(),
+      ({ command }) => `${command.id} (${commandLine(command, this.#secrets)})`,
+    );
     return `In the background run: ${entries.join(", ")}.`;
   }
 }

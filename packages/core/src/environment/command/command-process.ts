@@ -7,7 +7,6 @@ import { CommandInput } from "./command-input.ts";
 import type { CommandSandbox, Launch } from "./command-sandbox.ts";
 import { endLeftOver, endProcesses, interruptProcesses } from "./end-processes.ts";
 import { startLaunch } from "./launch.ts";
-import { inheritedDescriptors } from "./inherited-descriptors.ts";
 import { openOutputPipe, readOutputPipe } from "./output-pipe.ts";
 import { type CommandIdentity, markerName } from "./process-table.ts";
 
@@ -45,6 +44,7 @@ export class CommandProcess implements CommandIdentity {
   readonly input: CommandInput | undefined;
   /** Resolves once the command has exited, what it left is ended and its output is complete. */
   readonly exited: Promise<CommandExit>;
+  readonly #child: ChildProcess;
   readonly #output: Readable;
   #bytes = 0;
   #closed = false;
@@ -72,6 +72,7 @@ export class CommandProcess implements CommandIdentity {
     this.marker = start.marker;
     this.isWrapped = start.sandbox !== undefined;
     this.input = child.stdin === null ? undefined : new CommandInput(child.stdin);
+    this.#child = child;
     this.#output = output;
     output.on("data", (bytes: Buffer) => {
       this.#bytes += bytes.length;
@@ -90,6 +91,12 @@ export class CommandProcess implements CommandIdentity {
   async end(): Promise<void> {
     this.#ending ??= endProcesses(this);
     await this.#ending;
+  }
+
+  /** Nobody waits any more for one that cannot be ended, and our own process may end before it. */
+  abandon(): void {
+    this.#child.unref();
+    this.#output.destroy();
   }
 
   /** What Ctrl-C at a terminal does. */
@@ -115,10 +122,6 @@ export class CommandProcess implements CommandIdentity {
     this.#output.destroy();
   }
 }
-
-const bash = "/bin/bash";
-/** What decides which code a program loads before its first own instruction. */
-const loading = /^(?:LD_|GLIBC_TUNABLES$|GCONV_PATH$|LOCPATH$|NLSPATH$)/;
 
 /** What stands around the shell carries the marker too. */
 function launchOf({ command, workdir, variables, marker, sandbox }: CommandStart): Launch {

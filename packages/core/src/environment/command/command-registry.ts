@@ -5,7 +5,11 @@ import { BackgroundCommands } from "./background-commands.ts";
 import { Command } from "./command.ts";
 import type { CommandSandbox } from "./command-sandbox.ts";
 import type { CommandTranscriptOptions } from "./command-transcript.ts";
+import { commandLine } from "./command-words.ts";
 import { hostMark } from "./orphaned-commands.ts";
+
+/** What the end of all commands may take. */
+const maxEndMs = 5_000;
 
 export interface CommandRegistryOptions {
   /** The environment that commands get. */
@@ -54,12 +58,27 @@ export class CommandRegistry {
     }
   }
 
-  /** Ends every command and all that they started. */
+  /** Ends every command and all that they started. What cannot be ended is told as a warning and left. */
   async dispose(): Promise<void> {
     this.#disposed = true;
     this.background.dispose();
     await Promise.all(this.#starting);
-    await Promise.all([...this.#running].map((command) => Promise.all([command.process.end(), command.ended])));
+    const running = [...this.#running];
+    if (running.length === 0) return;
+    const over = new AbortController();
+    const ended = Promise.all(running.map((command) => Promise.all([command.process.end(), command.ended])));
+    await Promise.race([ended, this.#options.clock.sleep(maxEndMs, over.signal)]);
+    over.abort();
+    if (this.#running.size === 0) return;
+    process.emitWarning(this.#leftWords());
+    for (const command of this.#running) command.process.abandon();
+  }
+
+  /** It may run as another user, as what sudo starts does. */
+  #leftWords(): string {
+    const { secrets } = this.#options.output;
+    const left = Array.from(this.#running, (command) => `${command.process.pid} (${commandLine(command, secrets)})`);
+    return `Commands that could not be ended go on: ${left.join(", ")}. End them by their process ids.`;
   }
 
   #track(command: Command): void {

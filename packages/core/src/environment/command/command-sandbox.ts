@@ -1,12 +1,25 @@
 /** What stands around a command's shell. */
 
+/** How a program is started. */
+export interface Launch {
+  argv: readonly string[];
+  /** Absolute path of an existing directory. */
+  workdir: string;
+  variables: Readonly<Record<string, string>>;
+  /** What it finds at the descriptors 3, 4 and on: each is read once, to its end. */
+  handed?: readonly Buffer[] | undefined;
+}
+
 export interface CommandSandbox {
+  /** Where commands can neither look nor write. */
+  readonly privateDir?: string | undefined;
+  /** Where commands write: what lies there is not started outside of the sandbox. */
+  readonly writableDirs?: readonly string[] | undefined;
   /**
-   * The program and arguments that are started instead: they run `argv` in `workdir`, keep its three streams, and end
-   * with its exit code. When they are killed, all that runs inside is.
+   * What is started instead: it runs the command, keeps its three streams, and ends with its exit code. When it is
+   * killed, all that runs inside is.
    *
-   * @param workdir Absolute path of an existing directory.
    * @throws ToolError when a command must not run there
    */
-  wrap(argv: readonly string[], workdir: string): readonly string[];
+  wrap(command: Launch): Launch;
 }

@@ -69,11 +69,16 @@ export class CommandTranscript {
     return this.#unread.finish(length);
   }
 
-  /** The live view from now on, with what is unread in front. To be closed. */
-  watch(): LiveFeed {
+  /**
+   * The live view from now on. To be closed.
+   *
+   * @param isFirst What is unread stands in front of it; else it goes on from another one that has shown that.
+   */
+  watch(isFirst = true): LiveFeed {
     const feed = new LiveFeed(this.#options.limit, () => this.#feeds.delete(feed));
+    if (!isFirst && !this.#ended) this.#feeds.add(feed);
     if (!this.#ended) this.#take();
-    feed.push(this.#unread.head + this.#lines.unfinished);
+    if (isFirst) feed.push(this.#unread.head + this.#lines.unfinished);
     if (this.#ended) feed.close();
     else this.#feeds.add(feed);
     return feed;

@@ -29,6 +29,7 @@ const providers = [
   "GROQ",
   "HF",
   "HUGGINGFACE",
+  "HUGGING_FACE",
   "HYPERBOLIC",
   "KIMI",
   "LITELLM",
@@ -42,6 +43,7 @@ const providers = [
   "OPENAI",
   "OPENROUTER",
   "PERPLEXITY",
+  "PPLX",
   "QWEN",
   "REPLICATE",
   "SAMBANOVA",
@@ -51,13 +53,14 @@ const providers = [
   "TOGETHER_AI",
   "VERCEL_AI_GATEWAY",
   "VOLCENGINE",
+  "VOYAGE",
   "XAI",
   "ZAI",
   "ZHIPU",
   "ZHIPUAI",
 ];
 const providerKey = new RegExp(
-  `^(?:${providers.join("|")})_(?:(?:ADMIN_|CODE_OAUTH_|BEARER_|OAUTH_)?(?:API_?KEYS?|KEY|TOKEN)|API_TOKEN|AUTH_TOKEN|ACCESS_TOKEN)(?:_(?:\\d+|PROD|PRODUCTION|DEV|DEVELOPMENT|TEST|STAGING|BACKUP|OLD|NEW))?$`,
+  `^(?:${providers.join("|")})_(?:(?:ADMIN_|CODE_OAUTH_|BEARER_|HUB_|MASTER_|OAUTH_)?(?:API_?KEYS?|KEY|TOKEN)|API_TOKEN|AUTH_TOKEN|ACCESS_TOKEN)(?:_(?:\\d+|PROD|PRODUCTION|DEV|DEVELOPMENT|TEST|STAGING|BACKUP|OLD|NEW))?$`,
   "i",
 );
 /** A provider's that begins as the cloud around it, whose other keys are for its own programs. */

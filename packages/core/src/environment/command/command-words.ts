@@ -1,5 +1,6 @@
 /** What is said of commands. */
 import { shortened } from "../../shared/cut.ts";
+import { gateText } from "../text/text-gate.ts";
 import type { Command, CommandEnd } from "./command.ts";
 
 const maxQuoted = 200;
@@ -25,7 +26,12 @@ export function durationWords(ms: number): string {
   return minutes < 60 ? `${minutes} min ${rest}` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-/** In one line. */
-export function commandLine(command: Command): string {
-  return shortened(command.text.trim().replace(/[\p{Cc}\p{Z}\s]+/gu, " "), maxQuoted);
+/** In one line. What is secret is masked before it could be cut. */
+export function commandLine(command: Command, secrets: readonly string[]): string {
+  return shortened(
+    gateText(command.text, secrets)
+      .trim()
+      .replace(/[\p{Cc}\p{Z}\s]+/gu, " "),
+    maxQuoted,
+  );
 }

@@ -20,13 +20,13 @@ export async function endLeftOver(command: CommandIdentity): Promise<number> {
 /** How many there were. Resolves when all are gone, or cannot be ended. */
 export async function endProcesses(command: CommandIdentity): Promise<number> {
   const isWrapped = command.isWrapped === true;
-  if (!isWrapped) signalGroup(command.pid, "SIGTERM");
   const signalled = new Set<number>();
   // From when all have been asked: to look around may itself take long.
   let deadline = Number.POSITIVE_INFINITY;
-  for (;;) {
+  for (let isFirst = true; ; isFirst = false) {
     const left = await findProcesses(command);
     if (left.length === 0) return signalled.size;
+    if (isFirst && !isWrapped) signalGroupOf(left, command, "SIGTERM");
     for (const entry of left) {
       const isAsked = isWrapped ? entry.pid === command.pid : entry.groupId === command.pid;
       if (!signalled.has(entry.pid) && !isAsked) signal(entry.pid, "SIGTERM");
@@ -37,9 +37,9 @@ export async function endProcesses(command: CommandIdentity): Promise<number> {
     await delay(pollMs);
   }
   for (let round = 0; round < killRounds; round++) {
-    signalGroup(command.pid, "SIGKILL");
     const left = await findProcesses(command);
     if (left.length === 0) break;
+    signalGroupOf(left, command, "SIGKILL");
     for (const entry of left) {
       signalled.add(entry.pid);
       signal(entry.pid, "SIGKILL");
@@ -51,8 +51,9 @@ export async function endProcesses(command: CommandIdentity): Promise<number> {
 
 /** What Ctrl-C at a terminal does: the shell and what it runs are told, what has left its group is not. */
 export async function interruptProcesses(command: CommandIdentity): Promise<void> {
-  if (command.isWrapped !== true) return signalGroup(command.pid, "SIGINT");
-  const inside = (await findProcesses(command)).filter((entry) => entry.pid !== command.pid);
+  const found = await findProcesses(command);
+  if (command.isWrapped !== true) return signalGroupOf(found, command, "SIGINT");
+  const inside = found.filter((entry) => entry.pid !== command.pid);
   const groups = new Set(inside.filter((entry) => entry.parentPid === command.pid).map((entry) => entry.groupId));
   for (const entry of inside) if (groups.has(entry.groupId)) signal(entry.pid, "SIGINT");
 }
@@ -78,8 +79,9 @@ function groupIsAlive(pid: number): boolean {
   }
 }
 
-function signalGroup(pid: number | undefined, name: EndSignal): void {
-  if (pid !== undefined) signal(-pid, name);
+/** Only a group of which somebody was found: the number of one that has ended may be another's. */
+function signalGroupOf(found: readonly ProcessEntry[], { pid }: CommandIdentity, name: EndSignal): void {
+  if (pid !== undefined && found.some((entry) => entry.groupId === pid)) signal(-pid, name);
 }
 
 function signal(pid: number, name: EndSignal): void {

@@ -1,7 +1,8 @@
 import { stat } from "node:fs/promises";
 import { wordsOf } from "../../shared/error-words.ts";
+import { environmentDefaults } from "../defaults.ts";
 import { defineTool } from "../define-tool.ts";
-import type { Tool, ToolContext, ToolLimits, ToolResult } from "../tool.ts";
+import type { Tool, ToolContext, ToolResult } from "../tool.ts";
 import { type EnvironmentServices, servicesOf } from "../tool-context.ts";
 import { ToolError } from "../tool-error.ts";
 import type { Command } from "./command.ts";
@@ -56,21 +57,19 @@ const parameters = {
   additionalProperties: false,
 };
 
-export function execCommandTool(limits: ToolLimits): Tool {
-  return defineTool<ExecCommandArguments>({
-    name: "exec_command",
-    description,
-    parameters,
-    permission: "rw",
-    ...limits,
-    preview: (args, context) => ({
-      summary: args.description ?? `Run a shell command${args.run_in_background === true ? " in the background" : ""}.`,
-      command: args.cmd,
-      workdir: servicesOf(context).files.resolve(args.workdir ?? "."),
-    }),
-    execute,
-  });
-}
+export const execCommandTool: Tool = defineTool<ExecCommandArguments>({
+  name: "exec_command",
+  description,
+  parameters,
+  permission: "rw",
+  timeoutMs: environmentDefaults.timeoutMs,
+  preview: (args, context) => ({
+    summary: args.description ?? `Run a shell command${args.run_in_background === true ? " in the background" : ""}.`,
+    command: args.cmd,
+    workdir: servicesOf(context).files.resolve(args.workdir ?? "."),
+  }),
+  execute,
+});
 
 async function* execute(args: ExecCommandArguments, context: ToolContext): AsyncGenerator<string, ToolResult> {
   const services = servicesOf(context);
@@ -99,8 +98,9 @@ async function* inForeground(
   if (signal.aborted) end();
   let isOver = false;
   try {
-    for (let waitMs = yieldMs; ; waitMs = askAgainMs) {
-      yield* watchCommand(command, { clock, waitMs, signal, graceMs: endGraceMs });
+    for (let isAgain = false; ; isAgain = true) {
+      const waitMs = isAgain ? askAgainMs : yieldMs;
+      yield* watchCommand(command, { clock, waitMs, isAgain, signal, graceMs: endGraceMs });
       isOver = command.exit !== undefined || (!signal.aborted && commands.background.take(command));
       if (isOver) return commands.background.look(command);
       if (signal.aborted) return { output: command.transcript.takeUnread(), note: "[the command is being ended]" };

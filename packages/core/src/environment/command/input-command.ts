@@ -1,6 +1,7 @@
 import { shortened } from "../../shared/cut.ts";
+import { environmentDefaults } from "../defaults.ts";
 import { defineTool } from "../define-tool.ts";
-import type { Tool, ToolContext, ToolLimits, ToolResult } from "../tool.ts";
+import type { Tool, ToolContext, ToolResult } from "../tool.ts";
 import { servicesOf } from "../tool-context.ts";
 import { ToolError } from "../tool-error.ts";
 import type { Command } from "./command.ts";
@@ -16,6 +17,7 @@ interface InputCommandArguments {
 
 const interruptCharacter = "\u0003";
 const endCharacter = "\u0004";
+const maxShownInput = 300;
 const keys = new RegExp(`([${interruptCharacter}${endCharacter}])`);
 
 const description =
@@ -44,26 +46,26 @@ const parameters = {
   additionalProperties: false,
 };
 
-export function inputCommandTool(limits: ToolLimits): Tool {
-  return defineTool<InputCommandArguments>({
-    name: "input_command",
-    description,
-    parameters,
-    permission: "rw",
-    ...limits,
-    preview: (args, context) => {
-      const { text, workdir } = servicesOf(context).commands.background.find(args.process_id);
-      const doing = hasChars(args) ? `Type ${shortened(JSON.stringify(args.chars), 300)} into` : "Look at";
-      const summary = `${doing} the command ${args.process_id}.`;
-      return {
-        summary: args.description === undefined ? summary : `${args.description} ${summary}`,
-        command: text,
-        workdir,
-      };
-    },
-    execute,
-  });
-}
+export const inputCommandTool: Tool = defineTool<InputCommandArguments>({
+  name: "input_command",
+  description,
+  parameters,
+  permission: "rw",
+  timeoutMs: environmentDefaults.inputCommandTimeoutMs,
+  preview: (args, context) => {
+    const { commands, files } = servicesOf(context);
+    const { text, workdir } = commands.background.find(args.process_id);
+    const typed = JSON.stringify(files.masked(args.chars ?? ""));
+    const doing = hasChars(args) ? `Type ${shortened(typed, maxShownInput)} into` : "Look at";
+    const summary = `${doing} the command ${args.process_id}.`;
+    return {
+      summary: args.description === undefined ? summary : `${args.description} ${summary}`,
+      command: text,
+      workdir,
+    };
+  },
+  execute,
+});
 
 async function* execute(args: InputCommandArguments, context: ToolContext): AsyncGenerator<string, ToolResult> {
   const command = servicesOf(context).commands.background.find(args.process_id);

@@ -1,5 +1,6 @@
+import { environmentDefaults } from "../defaults.ts";
 import { defineTool } from "../define-tool.ts";
-import type { Tool, ToolContext, ToolLimits, ToolResult } from "../tool.ts";
+import type { Tool, ToolContext, ToolResult } from "../tool.ts";
 import { servicesOf } from "../tool-context.ts";
 import { lookAt } from "./look-at.ts";
 
@@ -21,24 +22,23 @@ const parameters = {
   additionalProperties: false,
 };
 
-export function killCommandTool(limits: ToolLimits): Tool {
-  return defineTool<KillCommandArguments>({
-    name: "kill_command",
-    description,
-    parameters,
-    permission: "rw",
-    ...limits,
-    preview: (args, context) => {
-      const { text, workdir } = servicesOf(context).commands.background.find(args.process_id);
-      return { summary: args.description ?? `End the command ${args.process_id}.`, command: text, workdir };
-    },
-    execute,
-  });
-}
+export const killCommandTool: Tool = defineTool<KillCommandArguments>({
+  name: "kill_command",
+  description,
+  parameters,
+  permission: "rw",
+  timeoutMs: environmentDefaults.killCommandTimeoutMs,
+  preview: (args, context) => {
+    const { text, workdir } = servicesOf(context).commands.background.find(args.process_id);
+    return { summary: args.description ?? `End the command ${args.process_id}.`, command: text, workdir };
+  },
+  execute,
+});
 
 async function* execute(args: KillCommandArguments, context: ToolContext): AsyncGenerator<string, ToolResult> {
   const { background } = servicesOf(context).commands;
   const command = background.find(args.process_id);
-  background.kill(command);
-  return yield* lookAt(command, context);
+  const isKilled = background.kill(command);
+  const result = yield* lookAt(command, context);
+  return isKilled ? result : { ...result, note: `[nothing was ended: the command had ended]\n${result.note ?? ""}` };
 }

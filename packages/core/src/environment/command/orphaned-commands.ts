@@ -1,8 +1,12 @@
 /** Commands whose Coxswain was killed: found by their marker, which names the process that started them. */
-import { readFileSync, readlinkSync } from "node:fs";
+import { lstatSync, readdirSync, readFileSync, readlinkSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { endProcesses } from "./end-processes.ts";
-import { markerName, processTable } from "./process-table.ts";
+import { isGone, markerName, processTable } from "./process-table.ts";
 
+/** The name of a directory in which a command's pipe is made says whose it is. */
+const ownerIn = /^coxswain-pipe-(\d+\.\d+)-[^/]+$/;
 let ownMark: string | undefined;
 
 /** `<pid>.<start time>` of this process: a later process with the same id has another start time. */
@@ -12,17 +16,20 @@ export function hostMark(): string {
 }
 
 /**
- * Ends what commands of dead Coxswain processes of this machine have left. Linux only; elsewhere it does nothing.
+ * Ends what commands of dead Coxswain processes of this machine have left, and removes the directories of pipes that they
+ * were about to open. Linux only; elsewhere it does nothing.
  * @returns How many processes there were.
  */
 export async function endOrphanedCommands(): Promise<number> {
   if (process.platform !== "linux") return 0;
+  removeOrphanedDirectories();
   const orphans = new Set<string>();
   // This process may itself be what another one's command has started.
   const inherited = process.env[markerName];
   for (const entry of await processTable()) {
     if (entry.marker === undefined || entry.marker === inherited) continue;
-    if (!isOrphaned(entry.marker) || !sharesNamespace(entry.pid)) continue;
+    const mark = /^(\d+\.\d+)\.[0-9a-f-]{36}$/.exec(entry.marker)?.[1];
+    if (mark === undefined || !isDead(mark) || !sharesNamespace(entry.pid)) continue;
     orphans.add(entry.marker);
   }
   // The group's number may by now be another's: what carries the marker is ended, and what descends from it.
@@ -30,18 +37,47 @@ export async function endOrphanedCommands(): Promise<number> {
   return counts.reduce((sum, count) => sum + count, 0);
 }
 
-function isOrphaned(marker: string): boolean {
-  const match = /^(\d+)\.(\d+)\.[0-9a-f-]{36}$/.exec(marker);
-  return match !== null && startTime(Number(match[1])) !== match[2];
+/** Only one's own, of which the name says whose they were. */
+function removeOrphanedDirectories(): void {
+  for (const name of namesIn(tmpdir())) {
+    const mark = ownerIn.exec(name)?.[1];
+    if (mark === undefined || !isDead(mark)) continue;
+    const path = join(tmpdir(), name);
+    try {
+      const stats = lstatSync(path);
+      if (stats.isDirectory() && stats.uid === process.getuid?.()) rmSync(path, { recursive: true, force: true });
+    } catch {
+      // It is gone already, or cannot be removed.
+    }
+  }
 }
 
-/** In clock ticks since boot; `undefined` when there is no such process. */
+function namesIn(directory: string): string[] {
+  try {
+    return readdirSync(directory);
+  } catch {
+    return [];
+  }
+}
+
+/** @param mark As `hostMark` gives it. Who cannot be looked at is taken to live. */
+function isDead(mark: string): boolean {
+  const [pid, start] = mark.split(".");
+  try {
+    return startTime(Number(pid)) !== start;
+  } catch {
+    return false;
+  }
+}
+
+/** In clock ticks since boot; `undefined` when there is no such process. @throws Error when it cannot be looked at */
 function startTime(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
     return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19];
-  } catch {
-    return undefined;
+  } catch (error) {
+    if (isGone(error)) return undefined;
+    throw error;
   }
 }
 

@@ -7,7 +7,7 @@ import { closeSync, constants, fstatSync, openSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { Socket } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { findProgram, programDirectories } from "../sandbox/find-program.ts";
 import type { CommandSandbox } from "./command-sandbox.ts";
@@ -24,7 +24,7 @@ export async function openOutputPipe(sandbox: CommandSandbox | undefined): Promi
   const program = findProgram("mkfifo", programDirectories(process.env["PATH"]), sandbox?.writableDirs ?? []);
   if (program === undefined) return undefined;
   try {
-    const directory = await mkdtemp(join(sandbox?.privateDir ?? tmpdir(), "coxswain-pipe-"));
+    const directory = await mkdtemp(resolve(sandbox?.privateDir ?? tmpdir(), "coxswain-pipe-"));
     try {
       const path = join(directory, "output");
       // Neither our variables nor our directory say what it loads.

@@ -1,10 +1,18 @@
 /** Which processes there are, and which of them a command has started. */
 import { execFile } from "node:child_process";
-import { readdir, readFile } from "node:fs/promises";
+import { readdirSync, readFileSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
+import { errnoOf } from "../../shared/error-words.ts";
 
 /** The variable that every process of a command carries. */
 export const markerName = "COXSWAIN_COMMAND";
+
+/** So many processes are looked at before others get their turn. */
+const processesPerTurn = 128;
+/** Real time: without a descriptor to spare the table is not known, and others may soon give one back. */
+const noDescriptorWaitMs = 15;
+const noDescriptorRounds = 20;
 
 export interface ProcessEntry {
   pid: number;
@@ -15,7 +23,7 @@ export interface ProcessEntry {
   marker: string | undefined;
 }
 
-/** Every process that is alive; zombies are not. */
+/** Every process that is alive; zombies are not. @throws Error when it cannot be read whole */
 export async function processTable(): Promise<ProcessEntry[]> {
   return process.platform === "linux" ? linuxTable() : psTable();
 }
@@ -30,12 +38,12 @@ export interface CommandIdentity {
 
 /** The processes of one command: by group, session, marker and descent. */
 export function processesOf(table: readonly ProcessEntry[], command: CommandIdentity): ProcessEntry[] {
+  const { marker } = command;
+  const pid = isAnothers(table, command.pid) ? undefined : command.pid;
   const found = new Set(
-    table.filter(
-      (entry) => entry.groupId === command.pid || entry.sessionId === command.pid || entry.marker === command.marker,
-    ),
+    table.filter((entry) => entry.groupId === pid || entry.sessionId === pid || entry.marker === marker),
   );
-  const pids = new Set([command.pid, ...[...found].map((entry): number | undefined => entry.pid)]);
+  const pids = new Set([pid, ...[...found].map((entry): number | undefined => entry.pid)]);
   for (let before = -1; before !== pids.size; ) {
     before = pids.size;
     for (const entry of table) {
@@ -47,31 +55,77 @@ export function processesOf(table: readonly ProcessEntry[], command: CommandIden
   return [...found].filter((entry) => entry.pid !== process.pid);
 }
 
-async function linuxTable(): Promise<ProcessEntry[]> {
-  const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
-  const entries = await Promise.all(pids.map((pid) => linuxEntry(Number(pid))));
-  return entries.filter((entry) => entry !== undefined);
+/**
+ * The shell, which is our child, has ended and its number is another's. Then nobody of its group or session is left
+ * either: the system keeps a number as long as it names one of these.
+ */
+function isAnothers(table: readonly ProcessEntry[], pid: number | undefined): boolean {
+  return table.some((entry) => entry.pid === pid && entry.parentPid !== process.pid);
 }
 
-async function linuxEntry(pid: number): Promise<ProcessEntry | undefined> {
-  const stat = await readFile(`/proc/${pid}/stat`, "latin1").catch(() => "");
+/** One file at a time: descriptors may be few, and a process that cannot be looked at for want of one is not gone. */
+async function linuxTable(): Promise<ProcessEntry[]> {
+  for (let round = 1; ; round++) {
+    try {
+      return await readLinuxTable();
+    } catch (error) {
+      const code = errnoOf(error);
+      if ((code !== "EMFILE" && code !== "ENFILE") || round === noDescriptorRounds) throw error;
+      await delay(noDescriptorWaitMs);
+    }
+  }
+}
+
+async function readLinuxTable(): Promise<ProcessEntry[]> {
+  const entries: ProcessEntry[] = [];
+  const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+  for (const [index, pid] of pids.entries()) {
+    if (index % processesPerTurn === processesPerTurn - 1) await new Promise((resolve) => setImmediate(resolve));
+    const entry = linuxEntry(Number(pid));
+    if (entry !== undefined) entries.push(entry);
+  }
+  return entries;
+}
+
+function linuxEntry(pid: number): ProcessEntry | undefined {
+  const stat = readIfThere(`/proc/${pid}/stat`);
   // The name, in parentheses, may hold anything.
   const [state, parentPid, groupId, sessionId] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   if (state === undefined || state === "" || state === "Z" || state === "X") return undefined;
-  // Of a process that is not ours, or that is just ending, it cannot be read.
-  const variables = await readFile(`/proc/${pid}/environ`, "latin1").catch(() => "");
-  const marker = /(?:^|\0)COXSWAIN_COMMAND=([^\0]*)/.exec(variables)?.[1];
+  const marker = markerIn(readIfThere(`/proc/${pid}/environ`).split("\0"));
   return { pid, parentPid: Number(parentPid), groupId: Number(groupId), sessionId: Number(sessionId), marker };
+}
+
+/** Empty for a process that has ended, and for what is not ours to read. @throws Error for any other reason */
+function readIfThere(path: string): string {
+  try {
+    return readFileSync(path, "latin1");
+  } catch (error) {
+    const code = errnoOf(error);
+    if (isGone(error) || code === "EACCES" || code === "EPERM") return "";
+    throw error;
+  }
+}
+
+/** What reading a file in /proc says of a process that has ended. */
+export function isGone(error: unknown): boolean {
+  const code = errnoOf(error);
+  return code === "ENOENT" || code === "ESRCH";
+}
+
+function markerIn(variables: readonly string[]): string | undefined {
+  const start = `${markerName}=`;
+  return variables.find((variable) => variable.startsWith(start))?.slice(start.length);
 }
 
 async function psTable(): Promise<ProcessEntry[]> {
   const columns = "pid=,ppid=,pgid=,stat=,command=";
   const flags = process.platform === "darwin" ? ["-A", "-E", "-ww", "-o", columns] : ["-A", "-o", columns];
-  const { stdout } = await promisify(execFile)("ps", flags, { maxBuffer: 64 * 1024 * 1024 });
+  const { stdout } = await promisify(execFile)("/bin/ps", flags, { maxBuffer: 64 * 1024 * 1024 });
   return stdout.split("\n").flatMap((line) => {
     const match = /^\s*(\d+)\s+(\d+)\s+(\d+)\s+(\S+)\s(.*)$/.exec(line);
     if (match === null || match[4]?.startsWith("Z")) return [];
-    const marker = / COXSWAIN_COMMAND=(\S*)/.exec(match[5] ?? "")?.[1];
+    const marker = markerIn((match[5] ?? "").split(" "));
     return [{ pid: Number(match[1]), parentPid: Number(match[2]), groupId: Number(match[3]), sessionId: 0, marker }];
   });
 }

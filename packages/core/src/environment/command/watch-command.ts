@@ -5,6 +5,8 @@ export interface WatchEnd {
   clock: Clock;
   /** `undefined`: until the command ends. 0: no longer than for what is there. */
   waitMs?: number | undefined;
+  /** The call has watched before: what is unread has been shown. Default false. */
+  isAgain?: boolean;
   /** Of the call that watches. */
   signal: AbortSignal;
   /** How long the end of the command is still waited for after the signal: real time, as for processes. Default 0. */
@@ -13,7 +15,7 @@ export interface WatchEnd {
 
 /** Gives what a command prints, until it has ended, the time is up or the call is stopped. */
 export async function* watchCommand(command: Command, end: WatchEnd): AsyncGenerator<string, void> {
-  const feed = command.transcript.watch();
+  const feed = command.transcript.watch(end.isAgain !== true);
   const over = new AbortController();
   let graceTimer: NodeJS.Timeout | undefined;
   const leave = (): void => feed.close();

@@ -1,10 +1,12 @@
 import type { BigIntStats } from "node:fs";
+import { environmentDefaults } from "../defaults.ts";
 import { defineTool } from "../define-tool.ts";
-import type { Tool, ToolContext, ToolLimits, ToolResult } from "../tool.ts";
+import type { Tool, ToolContext, ToolResult } from "../tool.ts";
 import { servicesOf } from "../tool-context.ts";
 import { ToolError } from "../tool-error.ts";
 import { writeAtomically } from "./atomic-write.ts";
 import { fileDiff } from "./file-diff.ts";
+import { withLock } from "./keyed-lock.ts";
 import { nearMiss } from "./near-miss.ts";
 import { type Replacement, replaceText } from "./replace-text.ts";
 import { diffPath, shownPath } from "./shown-path.ts";
@@ -34,42 +36,40 @@ interface PlannedEdit {
 const changedNote = "[the file was changed since you last read it: read it again before more edits]";
 const shownNote = "[the file was changed after this edit had been shown for a decision]";
 
-export function editFileTool(limits: ToolLimits): Tool {
-  return defineTool<EditFileArguments>({
-    name: "edit_file",
-    description:
-      "Replaces a text in a file, exactly and literally. `old_string` must stand in the file just once, or `replace_all` be true. " +
-      "A line feed matches the line end of the file, whichever it is. Answers with a diff.",
-    parameters: {
-      type: "object",
-      properties: {
-        file_path: { type: "string", description: "Absolute, or relative to the Workspace." },
-        old_string: {
-          type: "string",
-          description: "What is replaced, without line numbers, with enough around it to be unique.",
-        },
-        new_string: { type: "string", description: "What stands there afterwards, literally." },
-        replace_all: { type: "boolean", description: "Replace every occurrence. Default false." },
-        description: { type: "string", description: "One sentence for the person watching: what this changes." },
+export const editFileTool: Tool = defineTool<EditFileArguments>({
+  name: "edit_file",
+  description:
+    "Replaces a text in a file, exactly and literally. `old_string` must stand in the file just once, or `replace_all` be true. " +
+    "A line feed matches the line end of the file, whichever it is. Answers with a diff.",
+  parameters: {
+    type: "object",
+    properties: {
+      file_path: { type: "string", description: "Absolute, or relative to the Workspace." },
+      old_string: {
+        type: "string",
+        description: "What is replaced, without line numbers, with enough around it to be unique.",
       },
-      required: ["file_path", "old_string", "new_string"],
-      additionalProperties: false,
+      new_string: { type: "string", description: "What stands there afterwards, literally." },
+      replace_all: { type: "boolean", description: "Replace every occurrence. Default false." },
+      description: { type: "string", description: "One sentence for the person watching: what this changes." },
     },
-    permission: "rw",
-    ...limits,
-    preview: async (args, context) => {
-      const { files, readLedger } = servicesOf(context);
-      const planned = await planEdit(args, context);
-      readLedger.noteShown(context.toolCallId, planned.oldBytes);
-      const name = shownPath(files, args.file_path, planned.realPath);
-      return { summary: args.description ?? `Edit ${name}.`, diff: await diffOf(args, context, planned) };
-    },
-    execute: (args, context) => {
-      const { files, fileLock } = servicesOf(context);
-      return fileLock.run(files.resolveForWriting(args.file_path), () => applyEdit(args, context));
-    },
-  });
-}
+    required: ["file_path", "old_string", "new_string"],
+    additionalProperties: false,
+  },
+  permission: "rw",
+  timeoutMs: environmentDefaults.fileToolTimeoutMs,
+  preview: async (args, context) => {
+    const { files, readLedger } = servicesOf(context);
+    const planned = await planEdit(args, context);
+    readLedger.noteShown(context.toolCallId, planned.oldBytes);
+    const name = shownPath(files, args.file_path, planned.realPath);
+    return { summary: args.description ?? `Edit ${name}.`, diff: await diffOf(args, context, planned) };
+  },
+  execute: (args, context) => {
+    const { files } = servicesOf(context);
+    return withLock(files.resolveForWriting(args.file_path), () => applyEdit(args, context));
+  },
+});
 
 async function applyEdit(args: EditFileArguments, context: ToolContext): Promise<ToolResult> {
   const { readLedger } = servicesOf(context);

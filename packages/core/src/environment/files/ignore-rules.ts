@@ -71,8 +71,17 @@ export class IgnoreRules {
 /** The directory, or the nearest above it, that has a `.git`. */
 function repositoryOf(directory: string): string | undefined {
   for (let current = directory; ; current = dirname(current)) {
-    if (lstatSync(join(current, ".git"), { throwIfNoEntry: false }) !== undefined) return current;
+    if (isThere(join(current, ".git"))) return current;
     if (dirname(current) === current) return undefined;
+  }
+}
+
+/** As far as we may look. */
+function isThere(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+  } catch {
+    return false;
   }
 }
 

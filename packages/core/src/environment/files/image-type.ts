@@ -1,5 +1,7 @@
 /** The images that models take: what they are by their bytes, and whether a provider could refuse them. */
+import { gifSize } from "./gif-size.ts";
 import { pngSize } from "./png-size.ts";
+import { webpSize } from "./webp-size.ts";
 
 export interface ImageSize {
   width: number;
@@ -49,19 +51,4 @@ function jpegSize(bytes: Buffer): ImageSize | undefined {
     index += 2 + Math.max(2, bytes.readUInt16BE(index + 2));
   }
   return undefined;
-}
-
-function gifSize(bytes: Buffer): ImageSize | undefined {
-  if (bytes.length < 14 || bytes.lastIndexOf(0x3b) < 13) return undefined;
-  return { width: bytes.readUInt16LE(6), height: bytes.readUInt16LE(8) };
-}
-
-function webpSize(bytes: Buffer): ImageSize | undefined {
-  if (bytes.length < 30 || bytes.readUInt32LE(4) + 8 > bytes.length) return undefined;
-  const kind = bytes.toString("latin1", 12, 16);
-  if (kind === "VP8 ") return { width: bytes.readUInt16LE(26) & 0x3fff, height: bytes.readUInt16LE(28) & 0x3fff };
-  if (kind === "VP8X") return { width: bytes.readUIntLE(24, 3) + 1, height: bytes.readUIntLE(27, 3) + 1 };
-  if (kind !== "VP8L" || bytes[20] !== 0x2f) return undefined;
-  const bits = bytes.readUInt32LE(21);
-  return { width: (bits & 0x3fff) + 1, height: ((bits >>> 14) & 0x3fff) + 1 };
 }

@@ -2,9 +2,10 @@
 
 import { mask } from "../../shared/secrets.ts";
 
-/** A hint is not worth minutes. */
-const maxComparedLines = 1_000_000;
-const maxComparedLength = 1_000_000;
+/** A hint is not worth that everybody else waits for it. */
+const maxLines = 20_000;
+const maxComparisons = 200_000;
+const maxComparedLength = 500_000;
 
 interface Likeness {
   words: string;
@@ -39,13 +40,13 @@ export function nearMiss(text: string, wanted: string): string | undefined {
   if (!text.includes("\n") && text.includes("\r")) {
     return "The lines of this file end in CR alone: write \\r where a line ends.";
   }
-  if (text.includes("\r") && wanted.includes("\n") && text.replaceAll("\r", "").includes(wanted.replaceAll("\r", ""))) {
+  if (text.length + wanted.length > maxComparedLength) return undefined;
+  if (text.includes("\r") && wanted.includes("\n") && text.replace(/\r/g, "").includes(wanted.replace(/\r/g, ""))) {
     return "It is there but for carriage returns within its lines.";
   }
-  if (text.length + wanted.length > maxComparedLength) return undefined;
   const lines = text.split("\n");
   const needle = wanted.trim().split("\n");
-  if (needle.length * lines.length > maxComparedLines) return undefined;
+  if (lines.length > maxLines || needle.length * lines.length > maxComparisons) return undefined;
   for (const { words, fold } of likenesses) {
     const number = lineLike(lines.map(fold), needle.map(fold));
     if (number !== undefined) return `Line ${number} is like it ${words}.`;

@@ -3,13 +3,13 @@ import { readUpTo } from "../../shared/regular-file.ts";
 import { environmentDefaults } from "../defaults.ts";
 import { defineTool } from "../define-tool.ts";
 import { headOf } from "../../shared/cut.ts";
-import type { Tool, ToolContext, ToolLimits, ToolResult } from "../tool.ts";
+import type { Tool, ToolContext, ToolResult } from "../tool.ts";
 import { servicesOf } from "../tool-context.ts";
 import { ToolError } from "../tool-error.ts";
 import { fileError } from "./file-error.ts";
 import { imageSize, imageType } from "./image-type.ts";
 import { openFile } from "./open-file.ts";
-import { decodeText, formNote } from "./text-encoding.ts";
+import { decodeText, formNote, isUtf16 } from "./text-encoding.ts";
 
 interface ReadFileArguments {
   file_path: string;
@@ -24,32 +24,31 @@ const maxImageBytes = 5 * 1024 * 1024;
 /** Providers refuse what is wider or higher. */
 const maxImagePixels = 8000;
 const defaultLines = 2000;
+const linesAtOnce = 500;
 const maxLineLength = 2000;
 /** Leaves room for the words at the end. */
 const maxTextLength = environmentDefaults.maxOutputLength - 1000;
 
-export function readFileTool(limits: ToolLimits): Tool {
-  return defineTool<ReadFileArguments>({
-    name: "read_file",
-    description:
-      "Reads a text file: its lines, numbered. Line number and a tab stand before each line and do not belong to the file. " +
-      "Images (PNG, JPEG, GIF, WebP) are shown.",
-    parameters: {
-      type: "object",
-      properties: {
-        file_path: { type: "string", description: "Absolute, or relative to the Workspace." },
-        offset: { type: "integer", minimum: 1, description: "Number of the first line. Default 1." },
-        limit: { type: "integer", minimum: 1, description: `Lines at most. Default ${defaultLines}.` },
-        description: { type: "string", description: "One sentence for the person watching: why this is read." },
-      },
-      required: ["file_path"],
-      additionalProperties: false,
+export const readFileTool: Tool = defineTool<ReadFileArguments>({
+  name: "read_file",
+  description:
+    "Reads a text file: its lines, numbered. Line number and a tab stand before each line and do not belong to the file. " +
+    "Images (PNG, JPEG, GIF, WebP) are shown.",
+  parameters: {
+    type: "object",
+    properties: {
+      file_path: { type: "string", description: "Absolute, or relative to the Workspace." },
+      offset: { type: "integer", minimum: 1, description: "Number of the first line. Default 1." },
+      limit: { type: "integer", minimum: 1, description: `Lines at most. Default ${defaultLines}.` },
+      description: { type: "string", description: "One sentence for the person watching: why this is read." },
     },
-    permission: "r",
-    ...limits,
-    execute: readFile,
-  });
-}
+    required: ["file_path"],
+    additionalProperties: false,
+  },
+  permission: "r",
+  timeoutMs: environmentDefaults.fileToolTimeoutMs,
+  execute: readFile,
+});
 
 interface Page {
   /** 1-based. */
@@ -70,6 +69,9 @@ async function readFile(args: ReadFileArguments, context: ToolContext): Promise<
     if (start.subarray(0, 1024).includes("%PDF-")) return { output: pdfWords(isWhole ? start.length : undefined) };
     const masked = (line: string): string => files.masked(line);
     const page = { first: args.offset ?? 1, count: args.limit ?? defaultLines };
+    if (!isWhole && isUtf16(start)) {
+      throw new ToolError(`${args.file_path} is UTF-16 and larger than 8 MiB: turn it into UTF-8 by a command.`);
+    }
     if (!isWhole && start.includes(0)) return { output: "[binary file, larger than 8 MiB: not shown]" };
     if (!isWhole) return await readPage(largeFileLines(handle, context.signal), page, masked);
     return await textResult(start, page, masked);
@@ -86,7 +88,8 @@ async function textResult(bytes: Buffer, page: Page, masked: Mask): Promise<Tool
   const decoded = decodeText(bytes);
   if (decoded === undefined) return { output: `[binary file, ${bytes.length} bytes: not shown]` };
   if (decoded.text === "") return { output: "[the file is empty]" };
-  const result = await readPage(linesOf(decoded.text), page, masked);
+  const { index, skipped } = skipLines(decoded.text, page.first - 1);
+  const result = await readPage(linesFrom(decoded.text, index), page, masked, skipped);
   return { ...result, note: [result.note, formNote(decoded)].filter(Boolean).join("\n") };
 }
 
@@ -115,10 +118,31 @@ function pdfWords(length: number | undefined): string {
 /** Lines as they come, some at a time. */
 type Lines = Iterable<string[]> | AsyncIterable<string[]>;
 
-function linesOf(text: string): Lines {
-  const lines = text.split("\n");
-  if (lines.at(-1) === "") lines.pop();
-  return [lines];
+/** Where the next line begins after so many, or after all that there are. */
+function skipLines(text: string, count: number): { index: number; skipped: number } {
+  let index = 0;
+  let skipped = 0;
+  for (; skipped < count && index < text.length; skipped++) {
+    const end = text.indexOf("\n", index);
+    index = end < 0 ? text.length : end + 1;
+  }
+  return { index, skipped };
+}
+
+/** A page is a small part of most: what comes after it is not taken apart. */
+function* linesFrom(text: string, index: number): Generator<string[]> {
+  let lines: string[] = [];
+  for (let start = index; start < text.length; ) {
+    const end = text.indexOf("\n", start);
+    const next = end < 0 ? text.length : end;
+    lines.push(text.slice(start, next));
+    if (lines.length === linesAtOnce) {
+      yield lines;
+      lines = [];
+    }
+    start = next + 1;
+  }
+  yield lines;
 }
 
 /** In UTF-8; a line is cut, not gathered, when it does not end. */
@@ -141,11 +165,15 @@ async function* largeFileLines(handle: FileHandle, signal: AbortSignal): AsyncGe
   if (line !== "") yield [line];
 }
 
-/** What says that there is more stands outside of the limit of the output. */
-async function readPage(lines: Lines, page: Page, masked: Mask): Promise<ToolResult> {
+/**
+ * What says that there is more stands outside of the limit of the output.
+ *
+ * @param skipped How many lines come before these.
+ */
+async function readPage(lines: Lines, page: Page, masked: Mask, skipped = 0): Promise<ToolResult> {
   const shown: string[] = [];
   let length = 0;
-  let number = 0;
+  let number = skipped;
   for await (const some of lines) {
     if (number + some.length < page.first) {
       number += some.length;

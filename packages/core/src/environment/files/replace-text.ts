@@ -1,4 +1,5 @@
 /** Literal replacement that does not mind whether a line ends in LF or CR LF. */
+import { lineEndsOf, withLineFeeds } from "./line-ends.ts";
 
 export type Replacement =
   | { status: "replaced"; text: string; count: number }
@@ -30,31 +31,46 @@ export function replaceText(text: string, edit: TextEdit): Replacement {
     return { status: "not unique", count: spans.length, lines: lineNumbers(text, spans.slice(0, maxLinesTold)) };
   }
   if (text.length + spans.length * (edit.new.length - edit.old.length) > maxTextLength) return { status: "too large" };
-  const newlines = edit.new.includes("\n") && text.includes("\r\n") ? indicesOf("\n", text) : undefined;
-  // Where only the model's own words have CR LF, both of them mean the LF of the file.
-  const replacement =
-    !text.includes("\r\n") && edit.old.includes("\r\n") ? edit.new.replaceAll("\r\n", "\n") : edit.new;
+  const written = replacementIn(text, edit);
   const parts: string[] = [];
   let position = 0;
   for (const span of spans) {
-    const written = newlines === undefined ? replacement : withLineEnds(replacement, lineEndsAt(text, newlines, span));
-    parts.push(text.slice(position, span.start), written);
+    parts.push(text.slice(position, span.start), written(span));
     position = span.end;
   }
   parts.push(text.slice(position));
   return { status: "replaced", text: parts.join(""), count: spans.length };
 }
 
+/** What is written in the place of a span; spans are asked for in their order. */
+function replacementIn(text: string, edit: TextEdit): (span: Span) => string {
+  const ends = lineEndsOf(text);
+  if (ends === "mixed" && edit.new.includes("\n")) {
+    const nearest = nearestLineEnds(text);
+    return (span) => withLineEnds(edit.new, lineEndsAt(text, span, nearest));
+  }
+  if (ends === "mixed") return () => edit.new;
+  // Where only the model's own words have CR LF, both of them mean the LF of the file.
+  const meansLf = ends !== "CR LF" && edit.old.includes("\r\n");
+  const written = ends === "CR LF" ? withLineEnds(edit.new, ["\r\n"]) : meansLf ? withLineFeeds(edit.new) : edit.new;
+  return () => written;
+}
+
 /** Where `old` stands, not overlapping; found also where only line ends differ. */
 function findSpans(text: string, old: string): Span[] {
-  if (!text.includes("\r\n")) return findLiteral(text, old.replaceAll("\r\n", "\n"), (index) => index);
-  const removed: number[] = [];
-  for (let index = text.indexOf("\r\n"); index >= 0; index = text.indexOf("\r\n", index + 2)) {
-    removed.push(index - removed.length);
-  }
-  // In the text without them, every index stands behind as many carriage returns as were removed before it.
-  const original = (index: number): number => index + countBelow(removed, index);
-  return findLiteral(text.replaceAll("\r\n", "\n"), old.replaceAll("\r\n", "\n"), original);
+  const wanted = withLineFeeds(old);
+  if (!text.includes("\r\n")) return findLiteral(text, wanted, (index) => index);
+  return findLiteral(withLineFeeds(text), wanted, originalIndices(text));
+}
+
+/** Of indices in the text without carriage returns, none smaller than the one before: where they are in the text. */
+function originalIndices(text: string): (index: number) => number {
+  let removed = 0;
+  let next = text.indexOf("\r\n");
+  return (index) => {
+    for (; next >= 0 && next - removed < index; next = text.indexOf("\r\n", next + 2)) removed++;
+    return index + removed;
+  };
 }
 
 /** One more than the most that is replaced says that there are more. */
@@ -79,30 +95,19 @@ function lineNumbers(text: string, spans: readonly Span[]): number[] {
   return numbers;
 }
 
-/** How many of the sorted numbers are smaller. */
-function countBelow(sorted: readonly number[], limit: number): number {
-  let low = 0;
-  let high = sorted.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((sorted[middle] ?? 0) < limit) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
-
 /** The line ends within the span, in order; if there are none, the one that is nearest. */
-function lineEndsAt(text: string, newlines: readonly number[], span: Span): string[] {
-  const inside = text.slice(span.start, span.end).match(/\r?\n/g);
-  if (inside !== null) return inside;
-  const index = newlines[countBelow(newlines, span.end)] ?? newlines.at(-1) ?? 0;
-  return [text[index - 1] === "\r" ? "\r\n" : "\n"];
+function lineEndsAt(text: string, span: Span, nearest: (index: number) => string): string[] {
+  return text.slice(span.start, span.end).match(/\r?\n/g) ?? [nearest(span.end)];
 }
 
-function indicesOf(wanted: string, text: string): number[] {
-  const indices: number[] = [];
-  for (let index = text.indexOf(wanted); index >= 0; index = text.indexOf(wanted, index + 1)) indices.push(index);
-  return indices;
+/** For indices of which none is smaller than the one before: the line end that follows, or else the last. */
+function nearestLineEnds(text: string): (index: number) => string {
+  const last = text.lastIndexOf("\n");
+  let next = text.indexOf("\n");
+  return (index) => {
+    if (next < index) next = index > last ? last : text.indexOf("\n", index);
+    return text[next - 1] === "\r" ? "\r\n" : "\n";
+  };
 }
 
 /** Bare line feeds become the given line ends; the last one serves for all that follow. */

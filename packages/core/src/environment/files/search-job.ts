@@ -3,13 +3,15 @@
  * an end stops nobody else, and ends with the call.
  */
 import { Worker } from "node:worker_threads";
+import { ToolError } from "../tool-error.ts";
 import type { SearchJob } from "./search-files-in.ts";
 
 const maxHeapMb = 256;
 
-/** @throws Error when the search fails or is stopped. */
+/** @throws ToolError when what was asked for cannot be looked at; Error when the search fails or is stopped. */
 export async function runSearchJob(job: SearchJob, signal: AbortSignal): Promise<string> {
   signal.throwIfAborted();
+  checkOwnDirectory();
   const worker = new Worker(workerUrl(), {
     workerData: job,
     execArgv: [],
@@ -19,8 +21,9 @@ export async function runSearchJob(job: SearchJob, signal: AbortSignal): Promise
   signal.addEventListener("abort", stop);
   try {
     return await new Promise<string>((resolve, reject) => {
-      worker.once("message", (message: { output?: string; error?: string }) => {
+      worker.once("message", (message: { output?: string; refusal?: string; error?: string }) => {
         if (message.output !== undefined) resolve(message.output);
+        else if (message.refusal !== undefined) reject(new ToolError(message.refusal));
         else reject(new Error(message.error ?? "The search gave no result."));
       });
       worker.once("error", reject);
@@ -29,6 +32,17 @@ export async function runSearchJob(job: SearchJob, signal: AbortSignal): Promise
   } finally {
     signal.removeEventListener("abort", stop);
     await worker.terminate();
+  }
+}
+
+/** Without it no thread starts. */
+function checkOwnDirectory(): void {
+  try {
+    process.cwd();
+  } catch {
+    throw new ToolError(
+      "The directory in which Coxswain was started is gone: start it again in one that is there, or look by a command.",
+    );
   }
 }
 

@@ -1,7 +1,8 @@
 import { stat } from "node:fs/promises";
 import { normalize, resolve } from "node:path";
+import { environmentDefaults } from "../defaults.ts";
 import { defineTool } from "../define-tool.ts";
-import type { Tool, ToolContext, ToolLimits } from "../tool.ts";
+import type { Tool, ToolContext } from "../tool.ts";
 import { servicesOf } from "../tool-context.ts";
 import { ToolError } from "../tool-error.ts";
 import type { FileGuard } from "./file-guard.ts";
@@ -35,47 +36,43 @@ const whereProperties = {
   description: { type: "string", description: "One sentence for the person watching: what this looks for." },
 };
 
-export function listFilesTool(limits: ToolLimits): Tool {
-  return defineTool<ListFilesArguments>({
-    name: "list_files",
-    description: `Lists what is in a directory and below, nearest first, at most ${maxListed}. Heeds .gitignore; follows no links.`,
-    parameters: { type: "object", properties: whereProperties, additionalProperties: false },
-    permission: "r",
-    ...limits,
-    execute: async (args, context) => {
-      const { files } = servicesOf(context);
-      const root = await searchRoot(files, args.path, "directory");
-      return runSearchJob({ guard: files.options, root, glob: args.glob, limit: maxListed }, context.signal);
-    },
-  });
-}
+export const listFilesTool: Tool = defineTool<ListFilesArguments>({
+  name: "list_files",
+  description: `Lists what is in a directory and below, nearest first, at most ${maxListed}. Heeds .gitignore; follows no links.`,
+  parameters: { type: "object", properties: whereProperties, additionalProperties: false },
+  permission: "r",
+  timeoutMs: environmentDefaults.fileToolTimeoutMs,
+  execute: async (args, context) => {
+    const { files } = servicesOf(context);
+    const root = await searchRoot(files, args.path, "directory");
+    return runSearchJob({ guard: files.options, root, glob: args.glob, limit: maxListed }, context.signal);
+  },
+});
 
-export function searchFilesTool(limits: ToolLimits): Tool {
-  return defineTool<SearchFilesArguments>({
-    name: "search_files",
-    description:
-      "Searches the lines of text files for a regular expression (JavaScript). Heeds .gitignore; follows no links. " +
-      "Gives `file:line: text` for each line that matches.",
-    parameters: {
-      type: "object",
-      properties: {
-        pattern: { type: "string", minLength: 1, description: "The regular expression; case counts." },
-        ...whereProperties,
-        limit: {
-          type: "integer",
-          minimum: 1,
-          maximum: maxMatches,
-          description: `Lines at most. Default ${defaultMatches}.`,
-        },
+export const searchFilesTool: Tool = defineTool<SearchFilesArguments>({
+  name: "search_files",
+  description:
+    "Searches the lines of text files for a regular expression (JavaScript). Heeds .gitignore; follows no links. " +
+    "Gives `file:line: text` for each line that matches.",
+  parameters: {
+    type: "object",
+    properties: {
+      pattern: { type: "string", minLength: 1, description: "The regular expression; case counts." },
+      ...whereProperties,
+      limit: {
+        type: "integer",
+        minimum: 1,
+        maximum: maxMatches,
+        description: `Lines at most. Default ${defaultMatches}.`,
       },
-      required: ["pattern"],
-      additionalProperties: false,
     },
-    permission: "r",
-    ...limits,
-    execute: (args, context) => search(args, context),
-  });
-}
+    required: ["pattern"],
+    additionalProperties: false,
+  },
+  permission: "r",
+  timeoutMs: environmentDefaults.fileToolTimeoutMs,
+  execute: (args, context) => search(args, context),
+});
 
 async function search(args: SearchFilesArguments, context: ToolContext): Promise<string> {
   const { files } = servicesOf(context);

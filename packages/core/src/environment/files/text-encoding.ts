@@ -1,6 +1,6 @@
 /** Bytes of a text file into text and back, byte-equal where the text is unchanged. */
 import { isUtf8 } from "node:buffer";
-import { brokenUtf8FromText, readBrokenUtf8 } from "./broken-utf8.ts";
+import { brokenUtf8FromText, isMostlyUtf8, textFromBrokenUtf8 } from "./broken-utf8.ts";
 
 type Encoding = "utf8" | "utf16le" | "utf16be" | "windows-1252";
 
@@ -20,9 +20,19 @@ const marks: readonly { bytes: readonly number[]; encoding: Encoding }[] = [
   { bytes: [0xfe, 0xff], encoding: "utf16be" },
 ];
 
+/** By its mark. */
+export function isUtf16(bytes: Buffer): boolean {
+  const encoding = markOf(bytes)?.encoding;
+  return encoding === "utf16le" || encoding === "utf16be";
+}
+
+function markOf(bytes: Buffer): (typeof marks)[number] | undefined {
+  return marks.find((mark) => mark.bytes.every((byte, index) => bytes[index] === byte));
+}
+
 /** `undefined` for binary data, which is what has a NUL in it. */
 export function decodeText(bytes: Buffer): DecodedText | undefined {
-  const mark = marks.find((candidate) => candidate.bytes.every((byte, index) => bytes[index] === byte));
+  const mark = markOf(bytes);
   const byteOrderMark = mark !== undefined;
   const body = bytes.subarray(mark?.bytes.length ?? 0);
   if (mark !== undefined && mark.encoding !== "utf8") {
@@ -31,9 +41,8 @@ export function decodeText(bytes: Buffer): DecodedText | undefined {
   }
   if (body.includes(0)) return undefined;
   if (isUtf8(body)) return { text: body.toString("utf8"), encoding: "utf8", byteOrderMark };
-  const broken = readBrokenUtf8(body);
-  if (byteOrderMark || broken.sequences > broken.invalidBytes) {
-    return { text: broken.text, encoding: "utf8", byteOrderMark };
+  if (byteOrderMark || isMostlyUtf8(body)) {
+    return { text: textFromBrokenUtf8(body), encoding: "utf8", byteOrderMark };
   }
   return { text: decodeWindows1252(body), encoding: "windows-1252", byteOrderMark };
 }
@@ -64,16 +73,28 @@ function decodeUtf16(bytes: Buffer, encoding: Encoding): string {
 const instead = "€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008DŽ\u008F\u0090‘’“”•–—˜™š›œ\u009DžŸ";
 
 function decodeWindows1252(bytes: Buffer): string {
-  const controls = /[^\p{ASCII}\u00A0-\u00FF]/gu;
-  return bytes.toString("latin1").replace(controls, (unit) => instead[unit.charCodeAt(0) - 0x80] ?? unit);
+  const text = bytes.toString("latin1");
+  if (!/[\u0080-\u009F]/.test(text)) return text;
+  const units = Buffer.allocUnsafe(2 * bytes.length);
+  for (let index = 0; index < bytes.length; index++) {
+    const byte = bytes[index] ?? 0;
+    const unit = byte < 0x80 || byte > 0x9f ? byte : instead.charCodeAt(byte - 0x80);
+    units[2 * index] = unit & 0xff;
+    units[2 * index + 1] = unit >> 8;
+  }
+  return units.toString("utf16le");
 }
 
+const byteInstead = new Map(Array.from(instead, (character, index) => [character.charCodeAt(0), 0x80 + index]));
+
 function encodeWindows1252(text: string): Buffer | undefined {
-  let isComplete = true;
-  const units = text.replace(/[^\p{ASCII}\u00A0-\u00FF]/gu, (character) => {
-    const index = instead.indexOf(character);
-    if (index < 0) isComplete = false;
-    return String.fromCharCode(0x80 + Math.max(0, index));
-  });
-  return isComplete ? Buffer.from(units, "latin1") : undefined;
+  const bytes = Buffer.from(text, "latin1");
+  for (let index = 0; index < text.length; index++) {
+    const unit = text.charCodeAt(index);
+    if (unit < 0x80 || (unit > 0x9f && unit <= 0xff)) continue;
+    const byte = byteInstead.get(unit);
+    if (byte === undefined) return undefined;
+    bytes[index] = byte;
+  }
+  return bytes;
 }

@@ -1,9 +1,11 @@
 /** What is in a directory and below, nearest first; links are never followed. */
-import { type Dirent, readdirSync } from "node:fs";
+import type { Dirent } from "node:fs";
 import { basename, join, relative, sep } from "node:path";
 import picomatch from "picomatch";
 import type { FileGuard } from "./file-guard.ts";
+import type { ForbiddenIdentities } from "./forbidden-inodes.ts";
 import { IgnoreRules } from "./ignore-rules.ts";
+import { listDirectory } from "./list-directory.ts";
 
 export interface WalkedEntry {
   /** Real, absolute. */
@@ -17,13 +19,13 @@ export interface WalkOptions {
   root: string;
 }
 
-/** Leaves out what is forbidden, what .gitignore names, and `.git`. */
+/** Leaves out what is forbidden, what .gitignore names, and `.git`. @throws what `listDirectory` throws for the root */
 export function* walk({ guard, root }: WalkOptions): Generator<WalkedEntry> {
   const identities = guard.identities();
   const queue = [{ directory: root, rules: IgnoreRules.load(guard.workspaceDir, root) }];
   // The queue is walked along, not shifted: it may be long.
   for (const { directory, rules } of queue) {
-    for (const entry of entriesOf(directory)) {
+    for (const entry of entriesOf(directory, directory === root, identities)) {
       const path = join(directory, entry.name);
       const kind = kindOf(entry);
       if (entry.name === ".git" || rules.ignores(path, kind === "directory")) continue;
@@ -43,10 +45,12 @@ export function globMatcher(root: string, glob: string | undefined): (path: stri
   return (path) => matches(relative(root, path).split(sep).join("/"));
 }
 
-function entriesOf(directory: string): Dirent[] {
+/** What cannot be listed is passed over, but for the root, which somebody has asked for. */
+function entriesOf(directory: string, isRoot: boolean, identities: ForbiddenIdentities): Dirent[] {
   try {
-    return readdirSync(directory, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
-  } catch {
+    return listDirectory(directory, identities);
+  } catch (error) {
+    if (isRoot) throw error;
     return [];
   }
 }

@@ -1,10 +1,13 @@
 import { mask } from "../../shared/secrets.ts";
+import { environmentDefaults } from "../defaults.ts";
 import { defineTool } from "../define-tool.ts";
-import type { Tool, ToolContext, ToolLimits, ToolResult } from "../tool.ts";
+import type { Tool, ToolContext, ToolResult } from "../tool.ts";
 import { servicesOf } from "../tool-context.ts";
 import { ToolError } from "../tool-error.ts";
 import { writeAtomically } from "./atomic-write.ts";
 import { fileDiff } from "./file-diff.ts";
+import { withLock } from "./keyed-lock.ts";
+import { lineEndsOf, withCrLf } from "./line-ends.ts";
 import { diffPath, shownPath } from "./shown-path.ts";
 import { type DecodedText, decodeText, encodeText } from "./text-encoding.ts";
 import { maxEditBytes, type OldFile, readIfThere } from "./text-file.ts";
@@ -26,40 +29,38 @@ interface PlannedWrite {
   kept: string;
 }
 
-export function writeFileTool(limits: ToolLimits): Tool {
-  return defineTool<WriteFileArguments>({
-    name: "write_file",
-    description:
-      "Creates a file, or replaces all that is in it, in one step. Missing directories are created. Answers with a diff. " +
-      "Mode, encoding and CR LF line ends of a file that is there stay. To change a part of a file, use edit_file.",
-    parameters: {
-      type: "object",
-      properties: {
-        file_path: { type: "string", description: "Absolute, or relative to the Workspace." },
-        content: { type: "string", description: "All that the file holds afterwards." },
-        description: { type: "string", description: "One sentence for the person watching: what this is for." },
-      },
-      required: ["file_path", "content"],
-      additionalProperties: false,
+export const writeFileTool: Tool = defineTool<WriteFileArguments>({
+  name: "write_file",
+  description:
+    "Creates a file, or replaces all that is in it, in one step. Missing directories are created. Answers with a diff. " +
+    "Mode, encoding and CR LF line ends of a file that is there stay. To change a part of a file, use edit_file.",
+  parameters: {
+    type: "object",
+    properties: {
+      file_path: { type: "string", description: "Absolute, or relative to the Workspace." },
+      content: { type: "string", description: "All that the file holds afterwards." },
+      description: { type: "string", description: "One sentence for the person watching: what this is for." },
     },
-    permission: "rw",
-    ...limits,
-    preview: async (args, context) => {
-      const { files, readLedger } = servicesOf(context);
-      const planned = await planWrite(args, context);
-      readLedger.noteShown(context.toolCallId, planned.old && (planned.old.bytes ?? tooLarge));
-      const name = shownPath(files, args.file_path, planned.realPath);
-      return {
-        summary: args.description ?? `${planned.old === undefined ? "Create" : "Replace"} ${name}.`,
-        diff: await diffOf(args, context, planned),
-      };
-    },
-    execute: (args, context) => {
-      const { files, fileLock } = servicesOf(context);
-      return fileLock.run(files.resolveForWriting(args.file_path), () => writeFile(args, context));
-    },
-  });
-}
+    required: ["file_path", "content"],
+    additionalProperties: false,
+  },
+  permission: "rw",
+  timeoutMs: environmentDefaults.fileToolTimeoutMs,
+  preview: async (args, context) => {
+    const { files, readLedger } = servicesOf(context);
+    const planned = await planWrite(args, context);
+    readLedger.noteShown(context.toolCallId, planned.old && (planned.old.bytes ?? tooLarge));
+    const name = shownPath(files, args.file_path, planned.realPath);
+    return {
+      summary: args.description ?? `${planned.old === undefined ? "Create" : "Replace"} ${name}.`,
+      diff: await diffOf(args, context, planned),
+    };
+  },
+  execute: (args, context) => {
+    const { files } = servicesOf(context);
+    return withLock(files.resolveForWriting(args.file_path), () => writeFile(args, context));
+  },
+});
 
 /** Stands for the bytes of a file that is not compared. */
 const tooLarge = Buffer.from("large");
@@ -114,8 +115,8 @@ async function planWrite(args: WriteFileArguments, context: ToolContext): Promis
 function formed(content: string, old: DecodedText | undefined): Pick<PlannedWrite, "text" | "bytes" | "kept"> {
   const kept: string[] = [];
   let text = content;
-  if (old !== undefined && /\r\n/.test(old.text) && !/(?<!\r)\n/.test(old.text) && !content.includes("\r")) {
-    text = content.replaceAll("\n", "\r\n");
+  if (old !== undefined && !content.includes("\r") && lineEndsOf(old.text) === "CR LF") {
+    text = withCrLf(content);
     if (text !== content) kept.push("CR LF line ends");
   }
   const form = { encoding: old?.encoding ?? "utf8", byteOrderMark: old?.byteOrderMark === true } as const;

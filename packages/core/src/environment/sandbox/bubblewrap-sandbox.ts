@@ -1,7 +1,7 @@
 /** A wall around each command, built by bubblewrap. */
 import { lstatSync, mkdirSync, realpathSync, statSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
-import type { CommandSandbox } from "../command/command-sandbox.ts";
+import type { CommandSandbox, Launch } from "../command/command-sandbox.ts";
 import { ToolError } from "../tool-error.ts";
 import { hostVariables } from "./hidden-places.ts";
 import { layerAround, layersOf, type Mount, outsidePath } from "./mounts.ts";
@@ -15,6 +15,8 @@ export interface BubblewrapSettings {
   workspaceDir: string;
   /** This Session's own, readable. */
   scratchpadDir: string;
+  /** For what lies around commands: hidden from them. */
+  privateDir: string;
   /** What is `/tmp` to commands: kept from one to the next. */
   temporaryDir: string;
   /** An empty file, shown in place of what is hidden. */
@@ -25,17 +27,15 @@ export interface BubblewrapSettings {
   protectedPaths: readonly string[];
   /** Whether this bubblewrap can keep commands from making user namespaces of their own. */
   canDisableNamespaces: boolean;
-  /** With a program for the kernel that filters calls; opened for each command. */
-  filterFile: string | undefined;
+  /** A program for the kernel that filters calls. */
+  filter: Buffer | undefined;
+  /** Files of the kernel are his without any power, for he owns them. */
+  isSuperuser: boolean;
 }
 
-/** Where the kernel of the host is set. */
-const kernelSettings = ["sys", "sysrq-trigger", "irq", "bus", "acpi", "fs", "scsi", "driver", "mtrr", "timer_list"].map(
-  (name) => `/proc/${name}`,
-);
-
-/** The number under which bubblewrap gets the filter. */
-const filterDescriptor = 9;
+/** The numbers under which bubblewrap gets what it is handed. */
+const argumentsDescriptor = 3;
+const filterDescriptor = 4;
 
 export class BubblewrapSandbox implements CommandSandbox {
   readonly #settings: BubblewrapSettings;
@@ -44,21 +44,41 @@ export class BubblewrapSandbox implements CommandSandbox {
     this.#settings = settings;
   }
 
-  /** @throws ToolError when the directory is not there for a command. */
-  wrap(argv: readonly string[], workdir: string): readonly string[] {
+  get privateDir(): string {
+    return this.#settings.privateDir;
+  }
+
+  get writableDirs(): string[] {
+    return [this.#settings.workspaceDir, this.#settings.temporaryDir];
+  }
+
+  /**
+   * What bubblewrap itself loads and runs depends on nothing that a command can write: it starts at the root without the
+   * command's variables. They are handed to it, for everybody on this machine can read arguments.
+   *
+   * @throws ToolError when the directory is not there for a command.
+   */
+  wrap({ argv, workdir, variables }: Launch): Launch {
     const layers = layersOf(wantedMounts(this.#settings));
     makeMountPoints(layers);
     checkWorkdir(layers, workdir);
-    const { program, filterFile } = this.#settings;
-    const started = [program, ...bubblewrapArguments(this.#settings, layers, workdir), "--", ...argv];
-    if (filterFile === undefined) return started;
-    return ["/bin/sh", "-c", `exec "$@" ${filterDescriptor}<"$0"`, filterFile, ...started];
+    const { program, filter } = this.#settings;
+    const told = [...bubblewrapArguments(this.#settings, layers, workdir), ...variableArguments(variables)];
+    return {
+      argv: [program, "--args", String(argumentsDescriptor), "--", ...argv],
+      workdir: sep,
+      variables: {},
+      handed: [
+        Buffer.from(told.map((argument) => `${argument}\0`).join("")),
+        ...(filter === undefined ? [] : [filter]),
+      ],
+    };
   }
 }
 
 /** Pure. */
 export function bubblewrapArguments(
-  { isStrict, canDisableNamespaces, filterFile, emptyFile }: BubblewrapSettings,
+  { isStrict, canDisableNamespaces, filter, emptyFile, isSuperuser }: BubblewrapSettings,
   layers: readonly Mount[],
   workdir: string,
 ): string[] {
@@ -78,17 +98,15 @@ export function bubblewrapArguments(
     "ALL",
     "--new-session",
     "--die-with-parent",
-    ...(filterFile === undefined ? [] : ["--seccomp", String(filterDescriptor)]),
+    ...(filter === undefined ? [] : ["--seccomp", String(filterDescriptor)]),
     ...mountArguments(root, emptyFile),
     "--dev",
     "/dev",
     "--proc",
     "/proc",
-    // Files of the superuser there are his without any power; bubblewrap itself covers some of them.
-    ...kernelSettings.flatMap((path) => ["--ro-bind-try", path, path]),
+    ...(isSuperuser ? ["--remount-ro", "/proc"] : []),
     ...others.flatMap((layer) => mountArguments(layer, emptyFile)),
     ...emptyDirs.flatMap(({ at }) => ["--remount-ro", at]),
-    ...variableArguments(),
     "--chdir",
     workdir,
   ];
@@ -106,16 +124,16 @@ function mountArguments({ at, kind, from, isFile }: Mount, emptyFile: string): s
 }
 
 /** A home that cannot be written to has no place for caches. */
-function variableArguments(): string[] {
-  const set = { TMPDIR: "/tmp", XDG_CACHE_HOME: "/tmp/.cache", npm_config_cache: "/tmp/.npm" };
-  return [
-    ...Object.entries(set).flatMap(([name, value]) => ["--setenv", name, value]),
-    ...["TMP", "TEMP", ...hostVariables].flatMap((name) => ["--unsetenv", name]),
-  ];
+const ownVariables = { TMPDIR: "/tmp", XDG_CACHE_HOME: "/tmp/.cache", npm_config_cache: "/tmp/.npm" };
+const unsetVariables = new Set<string>(["TMP", "TEMP", ...hostVariables]);
+
+function variableArguments(variables: Launch["variables"]): string[] {
+  const kept = Object.entries(variables).filter(([name]) => !unsetVariables.has(name));
+  return [...kept, ...Object.entries(ownVariables)].flatMap(([name, value]) => ["--setenv", name, value]);
 }
 
 function wantedMounts(settings: BubblewrapSettings): Mount[] {
-  const { isStrict, workspaceDir, scratchpadDir, temporaryDir, hiddenPaths, protectedPaths } = settings;
+  const { isStrict, workspaceDir, scratchpadDir, privateDir, temporaryDir, hiddenPaths, protectedPaths } = settings;
   return [
     { at: sep, kind: "read" },
     ...["/tmp", "/var/tmp"]
@@ -124,6 +142,7 @@ function wantedMounts(settings: BubblewrapSettings): Mount[] {
     { at: workspaceDir, kind: "write" },
     ...hiddenPaths.flatMap((path) => existing(path, "nothing")),
     { at: scratchpadDir, kind: "read" },
+    { at: privateDir, kind: "nothing" },
     // One that has become a link leads to something else.
     ...protectedPaths.flatMap((path) => existing(path, "read").filter(({ at }) => at === path)),
     // Names are looked up where this file says, which may lie in what is hidden.

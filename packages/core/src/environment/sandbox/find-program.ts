@@ -1,6 +1,7 @@
 /** Where a program is that commands cannot have put there. */
-import { accessSync, constants, realpathSync, statSync } from "node:fs";
+import { accessSync, constants, statSync } from "node:fs";
 import { delimiter, isAbsolute, join } from "node:path";
+import { followLinks } from "../files/follow-links.ts";
 import { isWithin } from "./mounts.ts";
 
 const usualPlaces = ["/usr/bin", "/usr/local/bin", "/bin"];
@@ -11,19 +12,24 @@ export function programDirectories(path: string | undefined): string[] {
 }
 
 /**
- * @param workspaceDir A real path; what lies there is nobody's program.
+ * @param avoidedDirs Real paths; what lies there, or is reached by a link there, is nobody's program.
  * @returns Absolute; `undefined` when there is none.
  */
-export function findProgram(name: string, directories: readonly string[], workspaceDir: string): string | undefined {
-  return directories.map((directory) => join(directory, name)).find((file) => isUsable(file, workspaceDir));
+export function findProgram(
+  name: string,
+  directories: readonly string[],
+  avoidedDirs: readonly string[],
+): string | undefined {
+  return directories.map((directory) => join(directory, name)).find((file) => isUsable(file, avoidedDirs));
 }
 
-function isUsable(file: string, workspaceDir: string): boolean {
+function isUsable(file: string, avoidedDirs: readonly string[]): boolean {
   try {
-    const real = realpathSync(file);
-    accessSync(real, constants.X_OK);
-    return statSync(real).isFile() && !isWithin(real, workspaceDir);
+    accessSync(file, constants.X_OK);
+    if (!statSync(file).isFile()) return false;
   } catch {
     return false;
   }
+  const followed = followLinks(file);
+  return followed !== undefined && !followed.visited.some((path) => avoidedDirs.some((dir) => isWithin(path, dir)));
 }

@@ -53,6 +53,8 @@ const ofPerson = [
   ".cache/huggingface/token",
   ".huggingface",
   ".kaggle",
+  // Ours, also while another place is our home.
+  ".coxswain",
   ".claude",
   ".claude.json",
   ".codex",

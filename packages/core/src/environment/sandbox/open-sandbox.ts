@@ -1,17 +1,21 @@
 /** Makes ready what stands around the commands of a Session, and tries it before the first of them. */
-import { execFile } from "node:child_process";
-import { accessSync, constants, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { realpathSync, rmSync, writeFileSync } from "node:fs";
 import { homedir, userInfo } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { ensurePrivateDirectory } from "../../shared/private-directory.ts";
 import type { CommandSandbox } from "../command/command-sandbox.ts";
 import { type Architecture, architectures } from "./architectures.ts";
-import { BubblewrapSandbox, type BubblewrapSettings } from "./bubblewrap-sandbox.ts";
+import type { BubblewrapSettings } from "./bubblewrap-sandbox.ts";
 import { findProgram, programDirectories } from "./find-program.ts";
+import { personalConfigurations } from "./git-configuration.ts";
 import { hiddenPlaces } from "./hidden-places.ts";
+import { readMountTable, withAliases } from "./mount-aliases.ts";
 import { isWithin } from "./mounts.ts";
+import { ownInstallation } from "./own-installation.ts";
 import { protectedFiles } from "./repositories.ts";
 import { SandboxError } from "./sandbox-error.ts";
+import { otherwise, tried } from "./sandbox-trial.ts";
 import { socketFilter } from "./socket-filter.ts";
 
 export type SandboxLevel = "workspace" | "strict";
@@ -41,10 +45,8 @@ export interface OpenedSandbox {
   warnings: string[];
 }
 
-const trialTimeoutMs = 20_000;
 const howToInstall =
   "install it (Debian, Ubuntu: apt-get install bubblewrap; Fedora: dnf install bubblewrap; Arch: pacman -S bubblewrap; Alpine: apk add bubblewrap)";
-const otherwise = 'or set sandbox = "off"; commands can then read and do whatever you can';
 
 /** @throws SandboxError when there is none, or it does not work here; UnsafePathError for the scratchpad. */
 export async function openSandbox(options: SandboxOptions): Promise<OpenedSandbox> {
@@ -52,39 +54,59 @@ export async function openSandbox(options: SandboxOptions): Promise<OpenedSandbo
   if (platform !== "linux")
     throw new SandboxError(`a sandbox is to be had on Linux only, not on ${platform}: set sandbox = "off"`);
   const workspaceDir = realpathSync(options.workspaceDir);
-  const program = findProgram("bwrap", programDirs, workspaceDir);
-  if (program === undefined) {
-    throw new SandboxError(
-      `it needs bubblewrap, and there is no program bwrap on this machine: ${howToInstall}, ${otherwise}`,
-    );
-  }
+  const program = bubblewrap(programDirs, workspaceDir);
   const filtered = level === "strict" ? knownArchitecture(options.architecture ?? process.arch) : undefined;
   const homeDirs = personalDirectories();
-  const hiddenPaths = [...options.hiddenPaths, ...hiddenPlaces(homeDirs)];
+  const hiddenPaths = withAliases([...options.hiddenPaths, ...hiddenPlaces(homeDirs)], readMountTable());
   const hiding = hiddenPaths.find((path) => realOf(path) === workspaceDir);
   if (hiding !== undefined)
     throw new SandboxError(`commands cannot see ${hiding}, which is the Workspace: choose another one`);
-  const repositories = await protectedFiles(workspaceDir);
+  const repositories = await protectedFiles(workspaceDir, {
+    homeDirs,
+    configurations: personalConfigurations(homeDirs),
+  });
+  const installation = ownInstallation(fileURLToPath(import.meta.url), process.execPath, workspaceDir);
+  const protectedPaths = [...repositories.paths, ...installation.paths];
   const settings: BubblewrapSettings = {
     ...ownFiles(options.scratchpadDir, filtered),
     program,
     isStrict: level === "strict",
     workspaceDir,
     hiddenPaths,
-    protectedPaths: repositories.paths,
+    protectedPaths,
     canDisableNamespaces: true,
+    isSuperuser: process.getuid?.() === 0,
   };
   const commands = await tried(settings);
   const exposed = homeDirs.find((home) => isWithin(home, workspaceDir));
-  const warnings = [...repositories.warnings];
+  const warnings = [...repositories.warnings, ...installation.warnings];
   if (exposed !== undefined) {
     warnings.push(
       `the Workspace holds ${exposed}: commands can change what runs when you log in; choose a directory below it`,
     );
   }
   const ownGit = ["hooks", "config", "commondir"].map((name) => join(workspaceDir, ".git", name));
-  const writable = { roots: [workspaceDir, settings.temporaryDir], except: [...repositories.paths, ...ownGit] };
+  const writable = { roots: [workspaceDir, settings.temporaryDir], except: [...protectedPaths, ...ownGit] };
   return { commands, hiddenPaths, writable, warnings };
+}
+
+/** What every program here is made of: where a command can write to it, there is no outside. */
+const systemPlaces = ["/bin/sh", "/bin/bash", "/lib", "/lib64", "/usr/lib", "/etc"];
+
+/** @throws SandboxError */
+function bubblewrap(programDirs: readonly string[], workspaceDir: string): string {
+  const program = findProgram("bwrap", programDirs, [workspaceDir]);
+  const exposed = [findProgram("bwrap", programDirs, []), ...systemPlaces].find(
+    (path) => path !== undefined && isWithin(realOf(path), workspaceDir),
+  );
+  if (exposed !== undefined) {
+    const problem = `the Workspace is ${workspaceDir}, where commands could change ${exposed} and so what runs outside`;
+    throw new SandboxError(`${problem}: choose a directory that holds nothing of the system, ${otherwise}`);
+  }
+  if (program !== undefined) return program;
+  throw new SandboxError(
+    `it needs bubblewrap, and there is no program bwrap on this machine: ${howToInstall}, ${otherwise}`,
+  );
 }
 
 function personalDirectories(): string[] {
@@ -97,26 +119,27 @@ function personalDirectories(): string[] {
   return [...new Set(named.filter((home) => home.startsWith("/") && home !== "/").map(realOf))];
 }
 
-type OwnFiles = Pick<BubblewrapSettings, "scratchpadDir" | "temporaryDir" | "emptyFile" | "filterFile">;
+type OwnFiles = Pick<BubblewrapSettings, "scratchpadDir" | "privateDir" | "temporaryDir" | "emptyFile" | "filter">;
 
 /** Neither commands nor file tools can change them: within, only the directory for temporary files can be written to. */
 function ownFiles(scratchpadDir: string, filtered: Architecture | undefined): OwnFiles {
   ensurePrivateDirectory(scratchpadDir, true);
   const real = realpathSync(scratchpadDir);
-  const temporaryDir = join(real, "tmp");
-  ensurePrivateDirectory(temporaryDir, false);
+  const [temporaryDir, privateDir] = [join(real, "tmp"), join(real, "private")];
+  for (const directory of [temporaryDir, privateDir]) ensurePrivateDirectory(directory, false);
   return {
     scratchpadDir: real,
+    privateDir,
     temporaryDir,
-    emptyFile: writeOwn(join(real, "empty"), ""),
-    filterFile: filtered && writeOwn(join(real, "socket-filter"), socketFilter(filtered)),
+    emptyFile: writeOwn(join(real, "empty")),
+    filter: filtered && socketFilter(filtered),
   };
 }
 
 /** Whatever was there is not written through. */
-function writeOwn(path: string, content: string | Buffer): string {
+function writeOwn(path: string): string {
   rmSync(path, { force: true });
-  writeFileSync(path, content, { mode: 0o400, flag: "wx" });
+  writeFileSync(path, "", { mode: 0o400, flag: "wx" });
   return path;
 }
 
@@ -125,57 +148,6 @@ function knownArchitecture(name: string): Architecture {
   if (known !== undefined) return known;
   const names = Object.keys(architectures).join(" and ");
   throw new SandboxError(`"strict" is to be had on ${names} only, not on ${name}: set sandbox = "workspace"`);
-}
-
-/** An older bubblewrap cannot take the making of user namespaces away; the walls hold without that too. */
-async function tried(settings: BubblewrapSettings): Promise<CommandSandbox> {
-  const best = new BubblewrapSandbox(settings);
-  if ((await trial(best, settings)) === undefined) return best;
-  const older = new BubblewrapSandbox({ ...settings, canDisableNamespaces: false });
-  const problem = await trial(older, settings);
-  if (problem === undefined) return older;
-  throw new SandboxError(`${settings.program} does not work here: ${problem}; ${adviceFor(problem)}, ${otherwise}`);
-}
-
-const readOnly = "the Workspace cannot be written to from within";
-
-/** Says what went wrong. */
-function trial(sandbox: CommandSandbox, { workspaceDir }: BubblewrapSettings): Promise<string | undefined> {
-  const test = isWritable(workspaceDir) ? `test -w "$0" || { echo "${readOnly}" >&2; exit 1; }` : "true";
-  const [program = "", ...args] = sandbox.wrap(["/bin/sh", "-c", test, workspaceDir], workspaceDir);
-  return new Promise((resolve) => {
-    execFile(program, args, { timeout: trialTimeoutMs, env: {} }, (error, _, stderr) => {
-      if (error === null) resolve(undefined);
-      else
-        resolve(
-          stderr
-            .trim()
-            .split("\n")[0]
-            ?.replace(/^bwrap: /, "") || `it ended with ${error.code ?? error.signal}`,
-        );
-    });
-  });
-}
-
-function isWritable(path: string): boolean {
-  try {
-    accessSync(path, constants.W_OK);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-function adviceFor(problem: string): string {
-  if (problem === readOnly) {
-    return "it belongs to another user, over whose files even the superuser has no power in the sandbox: run as that user, or change its owner";
-  }
-  if (/unknown option/i.test(problem)) return "this bubblewrap is too old: it must be 0.4 or newer";
-  return (
-    "it needs user namespaces: allow them (sysctl kernel.unprivileged_userns_clone=1 where there is such a setting; on Ubuntu 24.04 and later " +
-    "kernel.apparmor_restrict_unprivileged_userns=0, or a profile for bwrap; in a container --security-opt seccomp=unconfined and " +
-    "--security-opt systempaths=unconfined)"
-  );
 }
 
 function realOf(path: string): string {

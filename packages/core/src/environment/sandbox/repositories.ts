@@ -1,7 +1,9 @@
 /** What git runs or obeys in the repositories of a Workspace: a command that could change it would run outside later. */
-import { type Dirent, lstatSync, mkdirSync, writeFileSync } from "node:fs";
+import { type Dirent, lstatSync, mkdirSync, readdirSync, realpathSync, writeFileSync } from "node:fs";
 import { readdir } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
+import { hasWorktreeConfiguration, includedFiles, textOf } from "./git-configuration.ts";
+import { isWithin } from "./mounts.ts";
 
 export interface ProtectedFiles {
   /** Absolute paths that must not change, with all below them. */
@@ -16,13 +18,43 @@ const maxDirectories = 4000;
 const maxDepth = 8;
 const notLookedInto = new Set(["node_modules", "objects", ".venv", "__pycache__"]);
 
+/** A person's own configuration, which may lie in the Workspace or include what does. */
+export interface PersonalGit {
+  homeDirs: readonly string[];
+  configurations: readonly string[];
+}
+
 /**
  * Those that are there now: what a command makes later is as good as everything else that it writes. A missing hooks
  * directory or configuration is made, for what is not there cannot be protected.
  *
  * @param workspaceDir A real path.
  */
-export async function protectedFiles(workspaceDir: string): Promise<ProtectedFiles> {
+export async function protectedFiles(
+  workspaceDir: string,
+  { homeDirs, configurations }: PersonalGit = { homeDirs: [], configurations: [] },
+): Promise<ProtectedFiles> {
+  const found = await gitDirectories(workspaceDir);
+  const isInWorkspace = (path: string): boolean => isWithin(realOf(path), workspaceDir);
+  const own = configurations.filter(isThere);
+  const obeyed = new Set(own);
+  for (const file of [...own, ...found.paths.filter((path) => /\/config(?:\.worktree)?$/.test(path))]) {
+    for (const included of includedFiles(file, homeDirs)) obeyed.add(included);
+  }
+  for (const path of obeyed) {
+    if (!isInWorkspace(path)) continue;
+    makeMissing(() => writeFileSync(path, "", { flag: "wx" }));
+    const real = realOf(path);
+    if (!isThere(real)) found.warnings.push(`git obeys ${path} once it is there: commands can make it`);
+    else if (!found.paths.includes(real)) found.paths.push(real);
+    if (isWithin(path, workspaceDir) && real !== path) {
+      found.warnings.push(`${path} is reached by a link: commands can put another configuration of git into its place`);
+    }
+  }
+  return found;
+}
+
+async function gitDirectories(workspaceDir: string): Promise<ProtectedFiles> {
   const found: ProtectedFiles = { paths: [], warnings: [] };
   let level = [workspaceDir];
   let directories = 0;
@@ -45,12 +77,32 @@ export async function protectedFiles(workspaceDir: string): Promise<ProtectedFil
       }
       protectPointer(directory, entries, found);
       for (const entry of entries) {
-        if (entry.isDirectory() && !notLookedInto.has(entry.name)) below.push(join(directory, entry.name));
+        const path = join(directory, entry.name);
+        if (!entry.isDirectory()) continue;
+        if (!notLookedInto.has(entry.name)) below.push(path);
+        else if (entry.name === "node_modules") below.push(...packagesWithRepository(path));
       }
     }
     level = below;
   }
   return found;
+}
+
+/** The packages are too many to be looked into, but few bring a repository. */
+function packagesWithRepository(modulesDir: string): string[] {
+  const names = namesIn(modulesDir).flatMap((name) =>
+    name.startsWith("@") ? namesIn(join(modulesDir, name)).map((inner) => join(name, inner)) : [name],
+  );
+  return names.map((name) => join(modulesDir, name)).filter((path) => isThere(join(path, ".git")));
+}
+
+function namesIn(directory: string): string[] {
+  try {
+    const entries = readdirSync(directory, { withFileTypes: true });
+    return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+  } catch {
+    return [];
+  }
 }
 
 /** Also of a bare repository, a submodule or a worktree. */
@@ -71,6 +123,10 @@ function protectGitDirectory(directory: string, found: ProtectedFiles): void {
     makeMissing(() => mkdirSync(join(directory, "hooks")));
     makeMissing(() => writeFileSync(join(directory, "config"), "", { flag: "wx" }));
   }
+  const commonDir = isRedirected ? resolve(directory, textOf(join(directory, "commondir")).trim()) : directory;
+  if (hasWorktreeConfiguration(join(commonDir, "config"))) {
+    makeMissing(() => writeFileSync(join(directory, "config.worktree"), "", { flag: "wx" }));
+  }
   for (const name of ["hooks", "config", "config.worktree", "commondir", "gitdir"]) {
     const path = join(directory, name);
     if (!isThere(path)) continue;
@@ -86,6 +142,15 @@ function protectPointer(directory: string, entries: readonly Dirent[], found: Pr
   const path = join(directory, pointer.name);
   if (pointer.isFile()) found.paths.push(path);
   else found.warnings.push(`${path} is a link: commands can put another repository into its place`);
+}
+
+/** Where a path leads, or would if its last step were there. */
+function realOf(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return dirname(path) === path ? path : join(realOf(dirname(path)), basename(path));
+  }
 }
 
 function isThere(path: string): boolean {

@@ -2,31 +2,42 @@
 
 /** A line longer than this is given out although its end is not known. */
 const maxHeldLength = 64 * 1024;
+/** Of a longer line that was given out nothing can be taken back by a backspace. */
+const maxRecalledLength = 2000;
+
+/** The unfinished line. */
+interface Line {
+  text: string;
+  /** What the reader has of it; `undefined` when that is no longer known. */
+  given: string | undefined;
+  /** A beginning was given out and is not kept: the text goes on from there. */
+  goesOn: boolean;
+  /** Begun anew, or taken back further than what had been given out. */
+  isRewritten: boolean;
+}
+
+const emptyLine: Line = { text: "", given: "", goesOn: false, isRewritten: false };
 
 export class LineRewriter {
   #done = "";
-  /** The unfinished line, as far as it has not been given out. */
-  #line = "";
-  /** A part of the unfinished line has been given out. */
-  #lineGiven = false;
-  /** The unfinished line has been begun anew. */
-  #rewritten = false;
+  #line = { ...emptyLine };
   #carriageReturn = false;
 
   get pendingLength(): number {
-    return this.#done.length + this.#line.length;
+    return this.#done.length + this.unfinished.length;
   }
 
   /** The unfinished line as it stands, as far as it has not been given out. */
   get unfinished(): string {
-    return this.#line;
+    const { text, given } = this.#line;
+    return given !== undefined && text.startsWith(given) ? text.slice(given.length) : text;
   }
 
   push(text: string): void {
     const simple = !this.#carriageReturn && !text.includes("\r") && !text.includes("\b");
     if (simple) this.#pushSimple(text);
     else for (const piece of text.match(/[^\r\n\b]+|[\r\n\b]/g) ?? []) this.#pushPiece(piece);
-    if (this.#line.length > maxHeldLength) this.#giveLine();
+    if (this.#line.text.length > maxHeldLength) this.#giveLine();
   }
 
   /** Finished lines. */
@@ -38,7 +49,7 @@ export class LineRewriter {
 
   /** Finished lines and the unfinished one, unless it is being rewritten. */
   takeVisible(): string {
-    if (!this.#rewritten && !this.#carriageReturn) this.#giveLine();
+    if (!this.#line.isRewritten && !this.#carriageReturn) this.#giveLine();
     return this.takeLines();
   }
 
@@ -51,14 +62,14 @@ export class LineRewriter {
   #pushSimple(text: string): void {
     const end = text.lastIndexOf("\n");
     if (end < 0) {
-      this.#line += text;
+      this.#line.text += text;
       return;
     }
     const firstEnd = text.indexOf("\n");
-    this.#line += text.slice(0, firstEnd);
+    this.#line.text += text.slice(0, firstEnd);
     this.#endLine();
     this.#done += text.slice(firstEnd + 1, end + 1);
-    this.#line = text.slice(end + 1);
+    this.#line.text = text.slice(end + 1);
   }
 
   #pushPiece(piece: string): void {
@@ -67,30 +78,47 @@ export class LineRewriter {
     } else if (piece === "\r") {
       this.#carriageReturn = true;
     } else if (piece === "\b") {
-      this.#line = this.#line.replace(/[\uD800-\uDBFF][\uDC00-\uDFFF]$|.$/s, "");
+      if (!this.#carriageReturn) this.#takeBack();
     } else if (this.#carriageReturn) {
-      this.#line = piece;
-      this.#rewritten = true;
+      this.#line.text = piece;
+      this.#line.isRewritten = true;
+      if (this.#line.goesOn) this.#line.given = undefined;
+      this.#line.goesOn = false;
       this.#carriageReturn = false;
     } else {
-      this.#line += piece;
+      this.#line.text += piece;
     }
+  }
+
+  #takeBack(): void {
+    const line = this.#line;
+    const isPair = /[\uD800-\uDBFF][\uDC00-\uDFFF]$/.test(line.text.slice(-2));
+    line.text = line.text.slice(0, isPair ? -2 : -1);
+    if (line.given !== undefined && line.text.length < line.given.length) line.isRewritten = true;
   }
 
   #endLine(): void {
     this.#giveLine();
     this.#done += "\n";
-    this.#lineGiven = false;
+    this.#line = { ...emptyLine };
     this.#carriageReturn = false;
   }
 
-  /** A carriage return in front tells the reader that what he has of this line is no more. */
+  /**
+   * A carriage return in front tells the reader that what he has of this line is no more; backspaces take from him what
+   * they count, where the line is empty or he has a beginning that is not kept here.
+   */
   #giveLine(): void {
-    if (this.#line !== "") {
-      this.#done += this.#lineGiven && this.#rewritten ? `\r${this.#line}` : this.#line;
-      this.#lineGiven = true;
-    }
-    this.#line = "";
-    this.#rewritten = false;
+    const line = this.#line;
+    const { text, given } = line;
+    if (given !== undefined && text.startsWith(given)) this.#done += text.slice(given.length);
+    else if (text !== "" && !line.goesOn) this.#done += `\r${text}`;
+    else this.#done += "\b".repeat(Array.from(given ?? "").length) + text;
+    line.given = text;
+    line.isRewritten = false;
+    if (text.length <= maxRecalledLength) return;
+    line.text = "";
+    line.given = "";
+    line.goesOn = true;
   }
 }

@@ -13,7 +13,8 @@ export class LiveView {
   /** The delta to show; empty when there is none. What rewrites a line is shown on a line of its own. */
   push(text: string): string {
     if (this.#closed || text === "") return "";
-    const joined = (this.#carriageReturn ? "\r" : "") + text;
+    // What is taken back has been shown.
+    const joined = (this.#carriageReturn ? "\r" : "") + text.replaceAll("\b", "");
     this.#carriageReturn = joined.endsWith("\r");
     const shown = (this.#carriageReturn ? joined.slice(0, -1) : joined).replace(/\r+(?!\n)/g, "\n");
     if (shown.length <= this.#left) {

@@ -1,0 +1,93 @@
+/** Where Coxswain itself lies in the Workspace: a command that changes it would run outside, by the next thing that we load. */
+import { lstatSync, mkdirSync, readdirSync, realpathSync } from "node:fs";
+import { dirname, join, relative, sep } from "node:path";
+import { isWithin } from "./mounts.ts";
+import type { ProtectedFiles } from "./repositories.ts";
+
+const packageScope = "@coxswain";
+
+/**
+ * Our code, and all directories in which its packages are looked for; a missing one below such a directory is made, for a
+ * package that is put there would be taken first.
+ *
+ * @param code A file of ours.
+ * @param program What runs it.
+ * @param workspaceDir A real path.
+ */
+export function ownInstallation(code: string, program: string, workspaceDir: string): ProtectedFiles {
+  const found = new Set([realOf(program)].filter((path) => isWithin(path, workspaceDir)));
+  if (isWithin(realOf(code), workspaceDir)) protectCode(realOf(code), workspaceDir, found);
+  const paths = [...found].filter((path) => ![...found].some((other) => other !== path && isWithin(path, other)));
+  if (paths.length === 0) return { paths, warnings: [] };
+  const warning = `Coxswain runs from within the Workspace, so commands and file tools cannot change ${paths.join(", ")}: install it elsewhere if they have to`;
+  return { paths, warnings: [warning] };
+}
+
+function protectCode(file: string, workspaceDir: string, found: Set<string>): void {
+  const packageDir = packageAround(file, workspaceDir);
+  const [codeName = ""] = relative(packageDir, file).split(sep);
+  const modules = moduleDirectories(packageDir, workspaceDir);
+  const siblings = modules.flatMap((directory) => linkedPackages(join(directory, packageScope), workspaceDir));
+  for (const directory of [packageDir, ...siblings]) {
+    for (const path of [join(directory, codeName), join(directory, "package.json")]) if (isThere(path)) found.add(path);
+  }
+  for (const path of modules) found.add(path);
+}
+
+/** The nearest directory with a manifest. */
+function packageAround(file: string, workspaceDir: string): string {
+  for (let directory = dirname(file); isWithin(directory, workspaceDir); directory = dirname(directory)) {
+    if (isThere(join(directory, "package.json"))) return directory;
+    if (directory === workspaceDir) break;
+  }
+  return dirname(file);
+}
+
+/** From the uppermost that is there down to the package. */
+function moduleDirectories(packageDir: string, workspaceDir: string): string[] {
+  const around: string[] = [];
+  for (let directory = packageDir; isWithin(directory, workspaceDir); directory = dirname(directory)) {
+    around.unshift(directory);
+    if (directory === workspaceDir) break;
+  }
+  const uppermost = around.findIndex((directory) => isThere(join(directory, "node_modules")));
+  if (uppermost === -1) return [];
+  const modules: string[] = [];
+  for (const directory of around.slice(uppermost)) {
+    if (modules.some((path) => isWithin(directory, path))) break;
+    const path = join(directory, "node_modules");
+    makeMissing(path);
+    if (isThere(path)) modules.push(path);
+  }
+  return modules;
+}
+
+/** Packages of ours that lie elsewhere in the Workspace, as in our own repository. */
+function linkedPackages(scopeDir: string, workspaceDir: string): string[] {
+  try {
+    const packages = readdirSync(scopeDir).map((name) => realOf(join(scopeDir, name)));
+    return packages.filter((path) => isWithin(path, workspaceDir) && !isWithin(path, dirname(scopeDir)));
+  } catch {
+    return [];
+  }
+}
+
+function makeMissing(path: string): void {
+  try {
+    mkdirSync(path);
+  } catch {
+    // It is there, or the place is read-only.
+  }
+}
+
+function isThere(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+}
+
+function realOf(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
+}

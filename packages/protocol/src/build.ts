@@ -101,6 +101,12 @@ function withoutUndefined<T extends object>(value: T): T {
   return kept as T;
 }
 
+/** Half a surrogate pair, as a line editor or a cut leaves it, is refused by many readers, and on disk it is another. */
+function wellFormed(text: string): string {
+  // A host without types may give something else: whoever takes it says so.
+  return typeof text === "string" ? text.toWellFormed() : text;
+}
+
 /** `completed` is said by saying nothing. */
 function stated(reason: StopReason | undefined): StopReason | undefined {
   return reason === "completed" ? undefined : reason;
@@ -122,7 +128,8 @@ export function createBuilders(now: () => number): Builders {
     }) as unknown as OmniMessage<P>;
 
   return {
-    userText: (text, options) => model<TextPayload>({ type: "text", role: "user", text, sender: options?.sender }),
+    userText: (text, options) =>
+      model<TextPayload>({ type: "text", role: "user", text: wellFormed(text), sender: options?.sender }),
     userImage: (imageUrl) => model<ImageUrlPayload>({ type: "image_url", role: "user", image_url: imageUrl }),
     assistantText: (text, options) =>
       model<TextPayload>({
@@ -205,7 +212,11 @@ export function createBuilders(now: () => number): Builders {
     compactionBegin: (details) => event<CompactionBeginPayload>({ type: "compaction_begin", ...details }),
     compactionEnd: (details) => event<CompactionEndPayload>({ type: "compaction_end", ...details }),
     abortEvent: (reason, undelivered) =>
-      event<AbortPayload>({ type: "abort", reason, undelivered: undelivered?.length ? undelivered : undefined }),
+      event<AbortPayload>({
+        type: "abort",
+        reason,
+        undelivered: undelivered?.length ? undelivered.map(wellFormed) : undefined,
+      }),
     subagentEvent: (sessionId) => event<SubagentPayload>({ type: "subagent", session_id: sessionId }),
     toolListReady: (tools) => event<ToolListReadyPayload>({ type: "tool_list_ready", tools }),
     sessionMeta: (meta) => ({

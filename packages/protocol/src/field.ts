@@ -5,6 +5,10 @@ export interface Check {
   readonly expected: string;
   /** Of a container that fails: which part of it does. */
   readonly inside?: (value: unknown) => Problem | undefined;
+  /** The value that goes without saying, because it alone passes. */
+  readonly only?: string;
+  /** Of a container: a copy without what stands for nothing. */
+  readonly mend?: (value: unknown) => unknown;
 }
 
 export interface Problem {
@@ -58,6 +62,7 @@ export function oneOf(...values: string[]): Check {
   return {
     test: (value) => allowed.has(value),
     expected: values.length === 1 ? `"${values[0]}"` : `one of ${values.map((value) => `"${value}"`).join(", ")}`,
+    ...(values.length === 1 && values[0] !== undefined && { only: values[0] }),
   };
 }
 
@@ -70,6 +75,7 @@ export function arrayOf(item: Check, plural: string): Check {
       const index = firstWrong(value, item);
       return innermost({ path: `[${index}]`, check: item, value: value[index] });
     },
+    mend: (value) => (Array.isArray(value) && item.mend !== undefined ? value.map(item.mend) : value),
   };
 }
 
@@ -87,6 +93,7 @@ export function record(itsFields: Fields, expected: string): Check {
       const field = isObject(value) ? firstProblem(value, itsFields) : undefined;
       return field && isObject(value) ? problemIn(value, field) : undefined;
     },
+    mend: (value) => (isObject(value) ? mended(value, itsFields) : value),
   };
 }
 
@@ -107,4 +114,20 @@ export function firstProblem(value: Readonly<Record<string, unknown>>, itsFields
     if (content === undefined ? field.required : !field.check.test(content)) return field;
   }
   return undefined;
+}
+
+/** A copy in which an optional field that is `null` is absent, and a field that can hold but one word holds it. */
+export function mended(value: Readonly<Record<string, unknown>>, itsFields: Fields): Record<string, unknown> {
+  const known = new Map(itsFields.map((field) => [field.name, field]));
+  const kept = Object.entries(value).flatMap(([name, content]): [string, unknown][] => {
+    const field = known.get(name);
+    if (field === undefined) return [[name, content]];
+    if (content === null && !field.check.test(null)) return [];
+    return [[name, field.check.mend?.(content) ?? content]];
+  });
+  const held = new Set(kept.map(([name]) => name));
+  for (const { name, required, check } of itsFields) {
+    if (required && check.only !== undefined && !held.has(name)) kept.push([name, check.only]);
+  }
+  return Object.fromEntries(kept);
 }

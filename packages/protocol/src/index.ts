@@ -94,7 +94,7 @@ export type {
 export type { CloseOptions, OpenSegment } from "./open-segments.ts";
 export { OpenSegments } from "./open-segments.ts";
 export type { ParseResult } from "./schema.ts";
-export { parseOmniMessage, readTokenCounts, safeParseOmniMessage } from "./schema.ts";
+export { parseOmniMessage, readOmniMessage, readTokenCounts, safeParseOmniMessage } from "./schema.ts";
 export type { SegmentBuilders } from "./segment.ts";
 export { fragmentsOf, PartialAggregator } from "./stream.ts";
 export { isoTimestamp } from "./timestamp.ts";

@@ -8,6 +8,7 @@ import {
   fields,
   firstProblem,
   isObject,
+  mended,
   object,
   oneOf,
   problemIn,
@@ -49,6 +50,30 @@ export function parseOmniMessage(value: unknown): OmniMessage {
 export function safeParseOmniMessage(value: unknown): ParseResult {
   const error = findError(value);
   return error === undefined ? { ok: true, message: value as OmniMessage } : { ok: false, error };
+}
+
+/**
+ * For records of other programs, which may write `null` for an optional field that is absent, and leave out a role that
+ * the type implies: a copy that says it as we do. Anything else as `safeParseOmniMessage`.
+ */
+export function readOmniMessage(value: unknown): ParseResult {
+  const exact = safeParseOmniMessage(value);
+  if (exact.ok) return exact;
+  try {
+    if (!isObject(value)) return exact;
+    const loose = safeParseOmniMessage(mendedMessage(value));
+    return loose.ok ? loose : exact;
+  } catch {
+    return exact;
+  }
+}
+
+function mendedMessage(value: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const { type, payload } = value;
+  if (!isObject(payload)) return mended(value, envelope);
+  const known = typeof payload["type"] === "string" ? payloadSchemas.get(payload["type"])?.fields : undefined;
+  const itsFields = type === "session_meta" ? sessionMetaFields : (known ?? []);
+  return mended({ ...value, payload: mended(payload, itsFields) }, envelope);
 }
 
 function findError(value: unknown): ProtocolError | undefined {

@@ -6,6 +6,8 @@ import {
   isoTimestamp,
   type OmniMessage,
   parseOmniMessage,
+  safeParseOmniMessage,
+  steeringText,
   userText,
   withOrigin,
 } from "../src/index.ts";
@@ -232,4 +234,21 @@ test("`completed` is left unsaid by every builder of a message that can end", ()
     at.partialToolCallOutput({ eventType: "stop", toolCallId: "c", stopReason }),
   ];
   for (const { payload } of said) expect(payload).not.toHaveProperty("stop_reason");
+});
+
+describe("half a character", () => {
+  test("becomes a whole one in what a person says and in what is given back", () => {
+    expect(at.userText("a\ud83d b").payload.text).toBe("a\ufffd b");
+    expect(at.userText(steeringText("\udc27")).payload.text).toBe("[user_steering]\ufffd[/user_steering]");
+    expect(at.abortEvent(undefined, ["\ud83d", "🐧"]).payload.undelivered).toEqual(["\ufffd", "🐧"]);
+  });
+
+  test("stays in a fragment, whose other half may come with the next", () => {
+    expect(at.partialText("delta", "\ud83d").payload.text).toBe("\ud83d");
+  });
+
+  test("is looked for in texts alone: what is no text is left to whoever takes it", () => {
+    const text = undefined as unknown as string;
+    expect(safeParseOmniMessage(at.userText(text)).ok).toBe(false);
+  });
 });

@@ -37,6 +37,7 @@ test("the package exports exactly these values", () => {
     "partialToolCall",
     "partialToolCallOutput",
     "readContextSummary",
+    "readOmniMessage",
     "readSteering",
     "readTokenCounts",
     "requestBegin",

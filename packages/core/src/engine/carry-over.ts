@@ -3,6 +3,7 @@
  * model the same words.
  */
 import {
+  isCompleted,
   type OmniMessage,
   type ToolCallOutputPayload,
   type ToolCallPayload,
@@ -10,6 +11,7 @@ import {
   turnBlock,
   turnBlockBody,
 } from "@coxswain/protocol";
+import type { Calls } from "./calls.ts";
 import { engineDefaults } from "./defaults.ts";
 
 export type MissingOutputReason = "interrupted" | "process exited";
@@ -26,13 +28,18 @@ const placeholders: Record<MissingOutputReason, string> = {
 /** One attempt at a request: what the model said, and the outputs of its calls, in order of arrival. */
 export interface Attempt {
   readonly said: OmniMessage[];
-  /** Ids of its whole calls that have no output yet. */
-  readonly unanswered: Set<string>;
+  /** Its whole calls. */
+  readonly calls: Calls;
 }
 
 /** A call that was cut while it streamed is never asked, run, answered or sent. */
 export function isWholeCall(message: OmniMessage): message is OmniMessage<ToolCallPayload> {
   return message.payload.type === "tool_call" && (message.payload.stop_reason ?? "completed") === "completed";
+}
+
+/** It ended before its good end. */
+export function isCut({ payload }: OmniMessage): boolean {
+  return "stop_reason" in payload && !isCompleted(payload);
 }
 
 /** One output for each call, in call order; placeholders where none has come. */

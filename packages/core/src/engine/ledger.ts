@@ -12,9 +12,17 @@ import {
   readTokenCounts,
   type TokenCounts,
   type ToolCallOutputPayload,
-  type ToolCallPayload,
 } from "@coxswain/protocol";
-import { harnessText, isWholeCall, type MissingOutputReason, pairOutputs, processExitedReason } from "./carry-over.ts";
+import {
+  harnessText,
+  isCut,
+  isWholeCall,
+  type MissingOutputReason,
+  pairOutputs,
+  processExitedReason,
+} from "./carry-over.ts";
+import { Calls } from "./calls.ts";
+import { newContext, sayLate } from "./model-context.ts";
 import { OpenCompaction } from "./open-compaction.ts";
 import { OpenTurn } from "./open-turn.ts";
 import type { EngineState } from "./ports.ts";
@@ -24,42 +32,6 @@ export interface Unfinished {
   request: boolean;
   compaction: boolean;
   task: boolean;
-}
-
-/** What ends with a model context. */
-interface Context {
-  history: OmniMessage[];
-  carry: OmniMessage[];
-  /** Of the newest committed turn; with their outputs so far. */
-  calls: OmniMessage<ToolCallPayload>[];
-  unanswered: Set<string>;
-  outputs: Map<string, OmniMessage<ToolCallOutputPayload>>;
-  /** User-side messages that wait for their request. */
-  staged: OmniMessage[];
-  turn: OpenTurn | undefined;
-  /** The turn is committed, its `request_end` not yet there. */
-  isBetweenUsageAndEnd: boolean;
-  /** The run ended in order although something is owed: it came to its last turn. */
-  hasStopped: boolean;
-  lastRequestTotal: number;
-  /** Of a context that a compaction began; 0 until its first request is measured. */
-  firstRequestTotal: number | undefined;
-}
-
-function newContext(): Context {
-  return {
-    history: [],
-    carry: [],
-    calls: [],
-    unanswered: new Set(),
-    outputs: new Map(),
-    hasStopped: false,
-    staged: [],
-    turn: undefined,
-    isBetweenUsageAndEnd: false,
-    lastRequestTotal: 0,
-    firstRequestTotal: undefined,
-  };
 }
 
 export class Ledger {
@@ -118,13 +90,13 @@ export class Ledger {
 
   /** Calls of the newest committed turn, which have not been answered for yet. */
   get hasCalls(): boolean {
-    return this.#context.calls.length > 0;
+    return this.#context.calls.list.length > 0;
   }
 
   /** Whether a request would carry anything. */
   get owesInput(): boolean {
     const { carry, calls, staged } = this.#context;
-    return carry.length > 0 || calls.length > 0 || staged.length > 0;
+    return carry.length > 0 || calls.list.length > 0 || staged.length > 0;
   }
 
   /** The input of the request whose `request_begin` was applied last. */
@@ -147,14 +119,12 @@ export class Ledger {
       case "inline_data":
       case "image_url":
         if (payload.role === "user") this.#stage(record);
-        else if (this.#context.turn?.isInRequest === true) this.#context.turn.say(record);
-        else this.#context.hasStopped = true;
+        else this.#say(record);
         return;
       case "thinking":
       case "inline_thinking":
       case "tool_call":
-        this.#context.turn?.say(record);
-        return;
+        return this.#say(record);
       case "tool_call_output":
         return this.#applyOutput(record as OmniMessage<ToolCallOutputPayload>);
       case "request_begin":
@@ -171,6 +141,7 @@ export class Ledger {
           payload.reason === processExitedReason ? processExitedReason : "interrupted",
         );
       case "compaction_begin":
+        this.endImpliedTurn();
         this.#compaction = new OpenCompaction(payload.mode === "summarize");
         return;
       case "tool_list_ready":
@@ -203,16 +174,25 @@ export class Ledger {
     const { turn, calls, isBetweenUsageAndEnd, hasStopped } = this.#context;
     const request = this.#compaction?.isInRequest ?? (turn?.isInRequest === true || isBetweenUsageAndEnd);
     const compaction = this.#compaction !== undefined;
-    const task = request || compaction || turn !== undefined || (calls.length > 0 && !hasStopped);
+    const task = request || compaction || turn !== undefined || (calls.list.length > 0 && !hasStopped);
     return { request, compaction, task };
+  }
+
+  /** A turn without requests of its own has ended where something comes that cannot be in one, or nothing more. */
+  endImpliedTurn(): void {
+    const { turn } = this.#context;
+    if (turn?.isImplied === true && turn.isInRequest) this.#commit(undefined);
   }
 
   #owedBefore(reason: MissingOutputReason): OmniMessage[] {
     const { carry, calls, outputs } = this.#context;
-    return [...carry, ...pairOutputs(calls, outputs, reason)];
+    return [...carry, ...pairOutputs(calls.list, outputs, reason)];
   }
 
+  /** Only a compaction ends a context: a line that stands twice ends nothing. */
   #beginContext(meta: OmniMessage): void {
+    this.#meta ??= meta;
+    if (!this.#fromCompaction) return;
     this.#meta = meta;
     this.#context = newContext();
     this.#compaction = undefined;
@@ -221,6 +201,7 @@ export class Ledger {
   }
 
   #stage(record: OmniMessage): void {
+    this.endImpliedTurn();
     const { payload } = record;
     // Also where an interrupt or a death has left out the tools.
     const isSummary =
@@ -235,14 +216,36 @@ export class Ledger {
     this.#context.firstRequestTotal ??= 0;
   }
 
-  #beginRequest(timestamp: string): void {
+  /**
+   * What a model says. Outside of a request it means that a line cannot be read, or that the writer wrote no requests:
+   * whoever does not know of a call makes it again.
+   */
+  #say(record: OmniMessage): void {
     const context = this.#context;
+    if (context.turn?.isInRequest === true && !context.turn.isOver) return context.turn.say(record);
+    if (context.turn?.isInRequest !== true) {
+      if (isLastWord(record)) {
+        context.hasStopped = true;
+        return;
+      }
+      // The model's context has no more than what it had told when it committed.
+      if (context.isBetweenUsageAndEnd && isCut(record)) return;
+      if (context.isBetweenUsageAndEnd || context.calls.hasUnanswered) return sayLate(context, record);
+      if (isWholeCall(record) && context.calls.has(record)) return;
+    }
+    this.#beginRequest(record.timestamp, true);
+    context.turn?.say(record);
+  }
+
+  #beginRequest(timestamp: string, isImplied = false): void {
+    const context = this.#context;
+    if (context.turn?.isOver === true) this.endImpliedTurn();
     if (context.turn?.awaitsRetry === true) {
       context.turn.retry(context.staged, timestamp);
     } else {
       // A turn that is still open died with its process, and another goes on without having said so.
       this.#stopTurn(timestamp);
-      context.turn = new OpenTurn(this.owedInput());
+      context.turn = new OpenTurn(this.owedInput(), isImplied);
       context.carry = [];
       this.#clearCalls();
     }
@@ -265,10 +268,9 @@ export class Ledger {
     const turn = context.turn;
     if (turn === undefined) return;
     for (const message of turn.sent) context.history.push(message);
-    context.calls = turn.said.filter(isWholeCall);
-    context.unanswered = new Set(context.calls.map((call) => call.payload.tool_call_id));
+    context.calls = turn.calls;
     for (const message of turn.said) {
-      if (isPayload(message, "tool_call_output")) this.#answer(message);
+      if (isPayload(message, "tool_call_output")) context.outputs.set(message.payload.tool_call_id, message);
       else if (message.payload.type !== "tool_call" || isWholeCall(message)) context.history.push(message);
     }
     context.turn = undefined;
@@ -285,12 +287,13 @@ export class Ledger {
 
   /** The first output of a call stands; one that comes after its placeholder was sent is too late. */
   #answer(record: OmniMessage<ToolCallOutputPayload>): void {
-    const { unanswered, outputs } = this.#context;
-    const id = record.payload.tool_call_id;
-    if (unanswered.delete(id)) outputs.set(id, record);
+    const { calls, outputs } = this.#context;
+    const output = calls.answer(record);
+    if (output !== undefined) outputs.set(output.payload.tool_call_id, output);
   }
 
   #abort(timestamp: string, reason: MissingOutputReason): void {
+    this.endImpliedTurn();
     this.#context.carry = this.#owedBefore(reason);
     this.#context.isBetweenUsageAndEnd = false;
     this.#clearCalls();
@@ -305,8 +308,7 @@ export class Ledger {
   }
 
   #clearCalls(): void {
-    this.#context.calls = [];
-    this.#context.unanswered = new Set();
+    this.#context.calls = new Calls();
     this.#context.outputs = new Map();
   }
 
@@ -332,6 +334,11 @@ export class Ledger {
     this.#sessionTurns = 0;
     this.#fromCompaction = true;
   }
+}
+
+/** What a run says that came to its last turn: no words of the model's. */
+function isLastWord({ payload }: OmniMessage): boolean {
+  return payload.type === "text" && payload.stop_reason === "failed" && payload.text.startsWith("[reached max turns");
 }
 
 /** Tokens of a request on top of the Session's. */

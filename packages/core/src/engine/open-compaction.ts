@@ -4,6 +4,8 @@ import { extractSummary, type OmniMessage } from "@coxswain/protocol";
 export class OpenCompaction {
   readonly #summarizes: boolean;
   #isInRequest = false;
+  /** Its first request is to come, or another try was announced or asked for. */
+  #mayAsk = true;
   /** Texts of the newest request. */
   #reply: string[] = [];
 
@@ -24,14 +26,19 @@ export class OpenCompaction {
   take({ payload }: OmniMessage): boolean {
     switch (payload.type) {
       case "request_begin":
+        // The line that closed the compaction cannot be read: this is a turn.
+        if (!this.#mayAsk) return false;
+        this.#mayAsk = false;
         this.#isInRequest = true;
         this.#reply = [];
         return true;
       case "request_end":
         this.#isInRequest = false;
+        this.#mayAsk = payload.retry_in_ms !== undefined;
         return true;
       case "text":
         if (payload.role === "assistant") this.#reply.push(payload.text);
+        else if (payload.sender === "harness") this.#mayAsk = true;
         return payload.role === "assistant" || payload.sender === "harness";
       case "thinking":
       case "inline_thinking":

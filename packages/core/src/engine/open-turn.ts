@@ -1,5 +1,6 @@
 /** A turn between its first `request_begin` and its commit: the ledger's memory of it. */
 import { isPayload, type OmniMessage, type ToolCallOutputPayload } from "@coxswain/protocol";
+import { Calls } from "./calls.ts";
 import { abortedTurn, type Attempt, isWholeCall, retriedTurn } from "./carry-over.ts";
 
 export class OpenTurn {
@@ -10,10 +11,22 @@ export class OpenTurn {
   readonly #failed: Attempt[] = [];
   #attempt: Attempt | undefined = newAttempt();
   #goesOn = false;
+  #isImplied: boolean;
 
-  constructor(input: OmniMessage[]) {
+  /** @param isImplied It has no `request_begin`. */
+  constructor(input: OmniMessage[], isImplied = false) {
     this.input = input;
     this.sent = input;
+    this.#isImplied = isImplied;
+  }
+
+  get isImplied(): boolean {
+    return this.#isImplied;
+  }
+
+  /** No request is to end it, and its calls have their outputs: what the model says now is its next turn. */
+  get isOver(): boolean {
+    return this.#isImplied && this.calls.list.length > 0 && !this.calls.hasUnanswered;
   }
 
   get isInRequest(): boolean {
@@ -30,15 +43,21 @@ export class OpenTurn {
     return this.#attempt?.said ?? [];
   }
 
+  /** Of the newest attempt. */
+  get calls(): Calls {
+    return this.#attempt?.calls ?? new Calls();
+  }
+
   say(message: OmniMessage): void {
-    this.#attempt?.said.push(message);
-    if (isWholeCall(message)) this.#attempt?.unanswered.add(message.payload.tool_call_id);
+    const said = isWholeCall(message) ? this.calls.add(message) : message;
+    if (said !== undefined) this.#attempt?.said.push(said);
   }
 
   retry(steering: readonly OmniMessage[], timestamp: string): void {
     this.sent = [...this.input, ...retriedTurn(this.#failed, timestamp), ...steering];
     this.input = [...this.input, ...steering];
     this.#attempt = newAttempt();
+    this.#isImplied = false;
   }
 
   /** @param goesOn Another attempt was announced. */
@@ -50,9 +69,13 @@ export class OpenTurn {
 
   /** Whether it is the output of a call of this turn. */
   takeOutput(record: OmniMessage<ToolCallOutputPayload>): boolean {
-    const attempt = this.#attempts.findLast(({ unanswered }) => unanswered.delete(record.payload.tool_call_id));
-    attempt?.said.push(record);
-    return attempt !== undefined;
+    for (const attempt of this.#attempts.toReversed()) {
+      const output = attempt.calls.answer(record);
+      if (output === undefined) continue;
+      attempt.said.push(output);
+      return true;
+    }
+    return false;
   }
 
   /** What stays owed when the provider refuses the turn for its size: all but the outputs, which a summary takes in. */
@@ -72,5 +95,5 @@ export class OpenTurn {
 }
 
 function newAttempt(): Attempt {
-  return { said: [], unanswered: new Set() };
+  return { said: [], calls: new Calls() };
 }

@@ -1,5 +1,5 @@
 /** A Trace read back: the live engine's fold, over records of a file. */
-import { createBuilders, type OmniMessage } from "@coxswain/protocol";
+import { createBuilders, isModelMessage, isSessionMeta, type OmniMessage } from "@coxswain/protocol";
 import { processExitedReason } from "./carry-over.ts";
 import { Ledger } from "./ledger.ts";
 import type { EngineState } from "./ports.ts";
@@ -74,7 +74,7 @@ export function impliedRequests(messages: readonly OmniMessage[], initial?: Engi
       const refused = (): OmniMessage[] =>
         ledger.requestInput().filter(({ payload: { type } }) => type === "tool_call_output");
       compaction = { input: isTurnOpen ? refused() : ledger.owedInput(), isCut: isTurnOpen };
-    } else if (payload.type === "compaction_end" || message.type === "session_meta") {
+    } else if (payload.type === "compaction_end") {
       compaction = undefined;
     } else if (compaction !== undefined && payload.type === "text" && payload.sender === "harness") {
       compaction.input.push(message);
@@ -101,6 +101,30 @@ function isCommit(payload: OmniMessage["payload"], isInRequest: boolean): boolea
 
 function fold(messages: readonly OmniMessage[]): Ledger {
   const ledger = new Ledger();
-  for (const message of messages) ledger.apply(message);
+  const lastSaid = messages.findLastIndex(isModelMessage);
+  for (let index = 0; index < messages.length; index += 1) {
+    const message = messages[index];
+    if (message === undefined) continue;
+    if (index === 0 || !isSessionMeta(message)) ledger.apply(message);
+    else if (!ledger.fromCompaction) {
+      const copied = copiedFrom(messages, index);
+      if (copied === 0) ledger.apply(message);
+      else index += copied - 1;
+    }
+    // A context in which nothing is said has not begun, and the summary of the one before is still to be told.
+    else if (index < lastSaid) ledger.apply(message);
+  }
+  ledger.endImpliedTurn();
   return ledger;
+}
+
+/** How many records from here on are the file's first ones once more: it was written, or put together, twice. */
+function copiedFrom(messages: readonly OmniMessage[], start: number): number {
+  let count = 0;
+  while (start + count < messages.length && isSame(messages[start + count], messages[count])) count += 1;
+  return count;
+}
+
+function isSame(one: OmniMessage | undefined, other: OmniMessage | undefined): boolean {
+  return one === other || JSON.stringify(one) === JSON.stringify(other);
 }

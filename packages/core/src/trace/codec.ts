@@ -1,5 +1,5 @@
 /** One record, one line. */
-import { type OmniMessage, safeParseOmniMessage } from "@coxswain/protocol";
+import { type OmniMessage, readOmniMessage } from "@coxswain/protocol";
 import { mask, usableSecrets } from "../shared/secrets.ts";
 
 /** Makes lines, without their `\n`. */
@@ -68,6 +68,6 @@ export function decodeLine(line: string): DecodedLine {
   } catch {
     return unreadable;
   }
-  const result = safeParseOmniMessage(value);
+  const result = readOmniMessage(value);
   return result.ok ? { kind: "message", message: result.message } : invalid;
 }

@@ -186,7 +186,7 @@ describe("an interrupt", () => {
       const bench = setUp([{ text: "ok" }]);
       const controller = new AbortController();
       const interruptLater = async (): Promise<void> => {
-        for (let step = 0; step < later; step += 1) await undefined;
+        for (let step = 0; step < later; step += 1) await Promise.resolve();
         controller.abort();
       };
       bench.trace.onWrite = (record) => {

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Agent, createAgent, defineTool, LocalEnvironment, type OmniMessage, projectPaths } from "@coxswain/core";
 import { startWireServer, type WireServer } from "@coxswain/testing";
+import { playTraces, watchTraces } from "../../../testing/test/every-trace.ts";
 import type { Life } from "./life.ts";
 import { diligentModel, type Scenario, textsOf } from "./scenarios.ts";
 
@@ -37,8 +38,10 @@ export async function openPlace(scenario: Scenario, from?: Place): Promise<Place
     join(root, "home", "default_project", "project_config.toml"),
     `default_model = { ${model} }\n${entry}`,
   );
+  watchTraces(tracesDir(root));
   const dispose = async (): Promise<void> => {
     await server.close();
+    await playTraces(tracesDir(root));
     await rm(root, { recursive: true, force: true, maxRetries: 3 });
   };
   return { root, scenario, server, tooEarly, [Symbol.asyncDispose]: dispose };

@@ -31,7 +31,7 @@ export function findProcesses(
     if (isAbort) cuts.set(index + 1, { repairs: firstRepair(records, gaps, index), areCut: false, isGuessed: false });
     else if (isRepairedCompaction(message))
       cuts.set(index + 1, { repairs: firstRepair(records, gaps, index), areCut: true, isGuessed: false });
-    else if (isLastWord(records, index)) {
+    else if (isLastWord(records, gaps, index)) {
       const isRepair = isRepairedRequest(records[index]);
       cuts.set(index + 1, { repairs: isRepair ? index : index + 1, areCut: isRepair, isGuessed: false });
     }
@@ -71,10 +71,10 @@ function isRepairedRequest(record: TraceRecord | undefined): boolean {
   return record !== undefined && isAbortedRequest(record.message) && record.notices.length === 0;
 }
 
-/** Behind such ends comes an abort, unless the process that wrote them died. */
-function isLastWord(records: readonly TraceRecord[], index: number): boolean {
+/** Behind such ends comes an abort, unless the process that wrote them died, perhaps in the middle of it. */
+function isLastWord(records: readonly TraceRecord[], gaps: ReadonlySet<number>, index: number): boolean {
   const record = records[index];
-  const next = records[index + 1]?.message.payload.type;
+  const next = gaps.has(index + 1) ? undefined : records[index + 1]?.message.payload.type;
   if (record === undefined || next === "abort") return false;
   if (isPayload(record.message, "compaction_end")) return record.message.payload.status === "aborted";
   return isRepairedRequest(record) && next !== "compaction_end";

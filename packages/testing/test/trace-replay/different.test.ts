@@ -129,6 +129,20 @@ describe("what cannot be played again is said in words", () => {
     }
   });
 
+  it("a line that cannot be read, unless whoever repaired what a death left died there too", async () => {
+    const records = await writtenTrace();
+    const contexts = [records.slice(0, indexOf(records, "request_end", 1))];
+    const next = startProcess({ llm: scriptedLLM([{ text: "resumed" }]), environment: fakeEnvironment({}), contexts });
+    await collect(next.engine.run([userText("go on")]));
+    const repaired = indexOf(next.trace.newest, "request_end", 1);
+    expect(next.trace.newest[repaired + 1]?.payload).toMatchObject({ type: "abort", reason: "process exited" });
+    const torn = recorded(next.trace.contexts, {
+      gaps: [repaired, repaired + 1],
+      skippedLines: [repaired + 1, repaired + 3],
+    });
+    expect((await replay(torn)).summary).toMatch(/: the same$/);
+  });
+
   it("a context that follows none that was compacted", async () => {
     const records = await writtenTrace();
     const report = await replay(recorded([records, [meta, userText("more")]]));

@@ -23,7 +23,8 @@ export interface ExportedSession {
   unreadableLines: number;
 }
 
-const secretVariable = /(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD)$/i;
+/** `PWD` alone is where a shell stands. */
+const secretVariable = /(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|_PWD|_PAT)$/i;
 
 /** @throws ConfigError, TraceError */
 export async function exportSession(

@@ -20,7 +20,10 @@ import { LocalEnvironment } from "../environment/local-environment.ts";
 import type { OpenedSandbox } from "../environment/sandbox/open-sandbox.ts";
 import type { Tool } from "../environment/tool.ts";
 import { knownProviders } from "../llm/provider/known-providers.ts";
+import { readContexts } from "../session/contexts.ts";
+import { keepRecords } from "../session/kept-records.ts";
 import { Session } from "../session/session.ts";
+import { wordsOf } from "../shared/error-words.ts";
 import { systemClock } from "../shared/system-clock.ts";
 import { FileTraceStore } from "../trace/file-trace-store.ts";
 import { newSessionId } from "../trace/session-id.ts";
@@ -28,7 +31,7 @@ import { TraceError } from "../trace/trace-error.ts";
 import type { AgentOptions, CreateSessionOptions } from "./create-agent.ts";
 import { type ModelSource, modelSource } from "./model-source.ts";
 import { openSessionSandbox } from "./session-sandbox.ts";
-import { readUnwrittenInput } from "./unwritten-input.ts";
+import { readMetaBefore, readUnwrittenInput } from "./unwritten-input.ts";
 import { checkWorkspace, openWorkspace } from "./workspace.ts";
 
 /** An agent's own, over all its Sessions. */
@@ -71,9 +74,11 @@ export async function createSession(setting: SessionSetting, options: CreateSess
   });
   const store = traceStoreOf(setting, config);
   const trace = await store?.open(sessionId);
-  await trace?.write(meta);
-  const notices = warningNotices([...config.project.warnings, ...model.warnings, ...prompt.warnings]);
-  return compose(setting, config, { sessionId, model, meta, sandbox, store, trace, state: undefined, notices });
+  return orClosed(trace, async () => {
+    const notices = warningNotices([...config.project.warnings, ...model.warnings, ...prompt.warnings]);
+    notices.push(...(await writeAtOpening(trace, [meta])));
+    return compose(setting, config, { sessionId, model, meta, sandbox, store, trace, state: undefined, notices });
+  });
 }
 
 /** @throws ConfigError, TraceLockedError, TraceError */
@@ -82,9 +87,9 @@ export async function resumeSession(setting: SessionSetting, sessionId: string):
   const store = traceStoreOf(setting, config);
   if (store === undefined) throw new TraceError("not_found", `no Trace is kept, so ${sessionId} cannot be resumed`);
   const trace = await store.open(sessionId);
-  try {
+  return orClosed(trace, async () => {
     const { messages, tornTail, skippedLines, usageBefore } = await store.read(sessionId);
-    const meta = messages.find(isSessionMeta);
+    const meta = messages.find(isSessionMeta) ?? (await readMetaBefore(store, sessionId));
     if (meta === undefined) {
       throw new TraceError("not_found", `the Trace of ${sessionId} does not say what Session it is of`);
     }
@@ -94,19 +99,45 @@ export async function resumeSession(setting: SessionSetting, sessionId: string):
     const sandbox = await sandboxOf(setting, config, { sessionId, workspace });
     const unwritten = await readUnwrittenInput(store, sessionId, messages);
     const missing = [...unwritten, ...missingRecords(messages, () => systemClock.now())];
-    for (const record of missing) await trace.write(record);
-    const state = replayTrace([...messages, ...missing]);
     const notices = warningNotices([...config.project.warnings, ...model.warnings]);
+    notices.push(...(await writeAtOpening(trace, missing)));
+    const state = replayTrace([...messages, ...missing]);
     if (tornTail) notices.push(notice("trace_torn", "the last record of this Session was cut and has been dropped"));
     if (skippedLines.length > 0) {
       notices.push(notice("trace_damaged", `unreadable lines of this Session's Trace: ${skippedLines.join(", ")}`));
     }
     const counted = usageBefore === undefined ? state : { ...state, sessionTokens: usageBefore };
     return compose(setting, config, { sessionId, model, meta, sandbox, store, trace, state: counted, notices });
+  });
+}
+
+/** A Session that is not opened holds nothing. */
+async function orClosed(trace: OpenTrace | undefined, open: () => Promise<Session>): Promise<Session> {
+  try {
+    return await open();
   } catch (error) {
-    await trace.close();
+    // What went wrong first is told.
+    await trace?.close().catch(() => undefined);
     throw error;
   }
+}
+
+/** What the disk does not take is held back or lost, as in a Task; a notice says so. */
+async function writeAtOpening(trace: TraceSink | undefined, records: readonly OmniMessage[]): Promise<NoticePayload[]> {
+  const failures: unknown[] = [];
+  for (const record of records) {
+    try {
+      await trace?.write(record);
+    } catch (error) {
+      failures.push(error);
+    }
+  }
+  return failures.slice(0, 1).map((error) => ({
+    type: "notice",
+    level: "error",
+    code: "trace_write_failed",
+    message: `the record of this Session could not be written (${wordsOf(error)}); free space or restore access to its directory`,
+  }));
 }
 
 export function traceStoreOf(setting: SessionSetting, config?: Configuration): TraceStore | undefined {
@@ -196,11 +227,12 @@ export function compose(setting: SessionSetting, config: Configuration, pieces: 
     workspaceDir: meta.payload.workspace,
     sandbox,
   });
+  const unrecorded = keepRecords();
   const engine = new ContextEngine({
     llm: model.open({ sessionId, systemPrompt: prompt, history: state?.history ?? [] }),
     createLLM: () => model.open({ sessionId, systemPrompt: prompt, history: [] }),
     environment,
-    trace,
+    trace: trace ?? unrecorded.sink,
     clock: systemClock,
     compaction: compactionSettings(config.system.compaction, setting.options.compaction, model),
     sessionMeta: meta,
@@ -212,7 +244,8 @@ export function compose(setting: SessionSetting, config: Configuration, pieces: 
     engine,
     meta,
     environment,
-    trace: store === undefined || trace === undefined ? undefined : { store, close: () => trace.close() },
+    contexts: () => (store === undefined ? unrecorded.contexts() : readContexts(store, sessionId)),
+    closeTrace: () => trace?.close(),
     openSideContext: () => model.open({ sessionId, systemPrompt: "", history: [] }),
     notices,
   });

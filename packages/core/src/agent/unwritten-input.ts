@@ -1,5 +1,8 @@
-/** A model context whose opening was cut: its process died while it wrote what the context before had left owed. */
-import { isModelMessage, type OmniMessage } from "@coxswain/protocol";
+/**
+ * A model context whose opening is damaged: its process died while it wrote what the context before had left owed, or
+ * its first line cannot be read.
+ */
+import { isModelMessage, isSessionMeta, type OmniMessage, type SessionMetaPayload } from "@coxswain/protocol";
 import type { TraceStore } from "../engine/ports.ts";
 import { unwrittenInput } from "../engine/replay.ts";
 import { readContexts } from "../session/contexts.ts";
@@ -24,4 +27,14 @@ export async function readUnwrittenInput(
     last = messages;
   }
   return unwrittenInput(before, newest);
+}
+
+/** What a Session is holds for all its contexts: the newest that says it. */
+export async function readMetaBefore(
+  store: TraceStore,
+  sessionId: string,
+): Promise<OmniMessage<SessionMetaPayload> | undefined> {
+  let meta: OmniMessage<SessionMetaPayload> | undefined;
+  for await (const { messages } of readContexts(store, sessionId)) meta = messages.find(isSessionMeta) ?? meta;
+  return meta;
 }

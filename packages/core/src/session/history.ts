@@ -1,8 +1,6 @@
-/** What a reader of a Session has seen, taken from its Trace. */
-import { isPartial, isSessionMeta, type OmniMessage, readContextSummary } from "@coxswain/protocol";
-import type { TraceStore } from "../engine/ports.ts";
+/** What a reader of a Session has seen, taken from its records. */
+import { isModelMessage, isPartial, isSessionMeta, type OmniMessage, readContextSummary } from "@coxswain/protocol";
 import { replayTrace } from "../engine/replay.ts";
-import { readContexts } from "./contexts.ts";
 
 export interface HistoryOptions {
   /** Index of the first message that is not given; 0 is the oldest message of the Session. Default: no bound. */
@@ -11,14 +9,16 @@ export interface HistoryOptions {
   limit?: number | undefined;
 }
 
-/** @param unrecorded Given when no Trace is kept. */
+/** The records of all model contexts, oldest first. */
+export type RecordedMessages =
+  | AsyncIterable<{ messages: readonly OmniMessage[] }>
+  | Iterable<{ messages: readonly OmniMessage[] }>;
+
 export async function* readHistory(
-  store: TraceStore | undefined,
-  sessionId: string,
-  unrecorded: readonly OmniMessage[],
+  contexts: RecordedMessages,
   options: HistoryOptions = {},
 ): AsyncIterable<OmniMessage> {
-  const all = store === undefined ? unrecorded.filter(isSeen) : await readAllContexts(store, sessionId);
+  const all = await seenInAll(contexts);
   const end = Math.min(wholeNumber(options.before, all.length), all.length);
   const start = Math.max(0, end - wholeNumber(options.limit, end));
   yield* all.slice(start, end);
@@ -29,12 +29,13 @@ function wholeNumber(value: number | undefined, otherwise: number): number {
   return value === undefined || Number.isNaN(value) ? otherwise : Math.max(0, Math.floor(value));
 }
 
-async function readAllContexts(store: TraceStore, sessionId: string): Promise<OmniMessage[]> {
+async function seenInAll(contexts: RecordedMessages): Promise<OmniMessage[]> {
   const seen: OmniMessage[] = [];
   let before: readonly OmniMessage[] = [];
-  for await (const { messages } of readContexts(store, sessionId)) {
+  for await (const { messages } of contexts) {
     for (const message of withoutOpening(messages, before)) if (isSeen(message)) seen.push(message);
-    before = messages;
+    // One that was given up while it was opened repeats nothing: the next one does.
+    if (messages.some(isModelMessage)) before = messages;
   }
   return seen;
 }

@@ -1,8 +1,8 @@
 /** One conversation, from a host's view. */
 import type { NoticePayload, OmniMessage, SessionMetaPayload, ToolCallPayload } from "@coxswain/protocol";
 import type { ContextEngine, EngineActivity } from "../engine/context-engine.ts";
-import type { EnvironmentInterface, LLMInterface, Preview, RunOptions, TraceStore } from "../engine/ports.ts";
-import { type HistoryOptions, readHistory } from "./history.ts";
+import type { EnvironmentInterface, LLMInterface, Preview, RunOptions } from "../engine/ports.ts";
+import { type HistoryOptions, readHistory, type RecordedMessages } from "./history.ts";
 import { generateTitle } from "./title.ts";
 
 export interface SessionParts {
@@ -11,20 +11,26 @@ export interface SessionParts {
   engine: ContextEngine;
   meta: OmniMessage<SessionMetaPayload>;
   environment: EnvironmentInterface;
-  /** Absent when no Trace is kept. */
-  trace: { store: TraceStore; close(): Promise<void> } | undefined;
+  contexts(): RecordedMessages;
+  /** @throws What a Trace that is not whole says. */
+  closeTrace(): Promise<void> | undefined;
   /** A model context of its own, without a system prompt. */
   openSideContext(): LLMInterface;
   /** What was noticed while the Session was opened. */
   notices: readonly NoticePayload[];
 }
 
+/**
+ * Told of what happens. What a listener throws reaches neither whoever caused the notice nor the other listeners: it
+ * becomes a warning of the process.
+ */
 export type NoticeListener = (notice: NoticePayload) => void;
 
 export class Session {
   readonly #parts: SessionParts;
   readonly #listeners = new Set<NoticeListener>();
   readonly #waitingNotices: NoticePayload[];
+  readonly #ending = new AbortController();
   #disposed: Promise<void> | undefined;
 
   constructor(parts: SessionParts) {
@@ -75,21 +81,23 @@ export class Session {
     return this.#parts.environment.preview?.(toolCall);
   }
 
-  /** A few words for a list, by the Session's model; `null` when nothing was said yet or the model does not answer. */
+  /**
+   * A few words for a list, by the Session's model; `null` when nothing was said yet, the model does not answer, or the
+   * Session is disposed of.
+   */
   generateTitle(): Promise<string | null> {
-    return generateTitle(this.#parts.openSideContext(), this.history());
+    return generateTitle(() => this.#parts.openSideContext(), this.history(), this.#ending.signal);
   }
 
   /** What a reader of the Session has seen, oldest first, over all model contexts. */
   history(options: HistoryOptions = {}): AsyncIterable<OmniMessage> {
-    const { trace, engine } = this.#parts;
-    return readHistory(trace?.store, this.id, engine.state.history, options);
+    return readHistory(this.#parts.contexts(), options);
   }
 
   /** Called with what happens while nothing runs, and at once with what happened before anybody listened. */
   onNotice(listener: NoticeListener): () => void {
     this.#listeners.add(listener);
-    for (const notice of this.#waitingNotices.splice(0)) listener(notice);
+    for (const notice of this.#waitingNotices.splice(0)) tell(listener, notice);
     return () => this.#listeners.delete(listener);
   }
 
@@ -100,17 +108,38 @@ export class Session {
   }
 
   async #end(): Promise<void> {
-    await this.#parts.engine.close();
-    await this.#parts.environment.dispose?.();
-    await this.#parts.trace?.close().catch((error: unknown) => {
+    this.#ending.abort(new Error("the Session is disposed of"));
+    try {
+      await this.#parts.engine.close();
+    } finally {
+      try {
+        await this.#parts.environment.dispose?.();
+      } finally {
+        await this.#closeTrace();
+        this.#listeners.clear();
+      }
+    }
+  }
+
+  async #closeTrace(): Promise<void> {
+    try {
+      await this.#parts.closeTrace();
+    } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
       this.#tell({ type: "notice", level: "error", code: "trace_incomplete", message });
-    });
-    this.#listeners.clear();
+    }
   }
 
   #tell(notice: NoticePayload): void {
     if (this.#listeners.size === 0) this.#waitingNotices.push(notice);
-    for (const listener of this.#listeners) listener(notice);
+    for (const listener of this.#listeners) tell(listener, notice);
+  }
+}
+
+function tell(listener: NoticeListener, notice: NoticePayload): void {
+  try {
+    listener(notice);
+  } catch (error) {
+    process.emitWarning(error instanceof Error ? error : String(error));
   }
 }

@@ -11,11 +11,15 @@ const instruction =
   "Give this conversation a title of at most six words, in its own language. Answer with the title alone.";
 
 /**
- * `null` when nothing was said, or the model gives none.
+ * `null` when nothing was said, or the model gives none before the signal.
  *
  * @param seen What a reader has seen, oldest first; only its beginning is read.
  */
-export async function generateTitle(llm: LLMInterface, seen: AsyncIterable<OmniMessage>): Promise<string | null> {
+export async function generateTitle(
+  openModel: () => LLMInterface,
+  seen: AsyncIterable<OmniMessage>,
+  signal: AbortSignal,
+): Promise<string | null> {
   const texts: string[] = [];
   for await (const message of seen) {
     if (!isPayload(message, "text") || message.payload.text.trim() === "") continue;
@@ -23,9 +27,21 @@ export async function generateTitle(llm: LLMInterface, seen: AsyncIterable<OmniM
     texts.push(`${role}: ${readSteering(text) ?? text}`);
     if (texts.length === maxTexts) break;
   }
-  if (texts.length === 0) return null;
+  if (texts.length === 0 || signal.aborted) return null;
   const excerpt = texts.join("\n\n").slice(0, maxExcerptLength).toWellFormed();
-  const stream = llm.streamGenerate({ newMessages: [userText(`${instruction}\n\n${excerpt}`)] });
+  const prompt = userText(`${instruction}\n\n${excerpt}`);
+  return new Promise((resolve) => {
+    // A model that does not hear the signal is not waited for, and one that throws has not answered.
+    const giveUp = (): void => resolve(null);
+    signal.addEventListener("abort", giveUp, { once: true });
+    void answer(openModel, prompt, signal)
+      .then(resolve, giveUp)
+      .finally(() => signal.removeEventListener("abort", giveUp));
+  });
+}
+
+async function answer(openModel: () => LLMInterface, prompt: OmniMessage, signal: AbortSignal): Promise<string | null> {
+  const stream = openModel().streamGenerate({ newMessages: [prompt], signal });
   let title = "";
   for (;;) {
     const result = await stream.next();

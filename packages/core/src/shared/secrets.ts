@@ -45,3 +45,27 @@ export function hideMatches(text: string, forms: readonly RegExp[], onHidden?: (
     text,
   );
 }
+
+/** JSON in JSON in JSON is as deep as arguments of tools were seen to go; a step more costs nothing. */
+const maxQuotings = 4;
+
+/** How else a secret can stand in a text: as JSON writes it, in an address, in base64 with others before and behind it. */
+export function writtenForms(secret: string): string[] {
+  const forms = [secret];
+  for (let quotings = 0; quotings < maxQuotings; quotings += 1) {
+    forms.push(JSON.stringify(forms.at(-1)).slice(1, -1));
+  }
+  forms.push(encodeURIComponent(secret.toWellFormed()));
+  for (const before of [0, 1, 2]) {
+    const inner = innerBase64(secret, before);
+    forms.push(inner, inner.replaceAll("+", "-").replaceAll("/", "_"));
+  }
+  return forms;
+}
+
+/** The digits that the secret alone decides. @param before Bytes in front of it, in the three that make four digits. */
+function innerBase64(secret: string, before: number): string {
+  const bytes = Buffer.concat([Buffer.alloc(before), Buffer.from(secret)]);
+  const first = Math.ceil((before * 8) / 6);
+  return bytes.toString("base64").slice(first, Math.floor((bytes.length * 8) / 6));
+}

@@ -1,6 +1,13 @@
 /** Traces as files: JSON Lines, one file a model context. */
 import { join } from "node:path";
-import { type OmniMessage, type TokenCounts, isModelMessage, isPayload, readTokenCounts } from "@coxswain/protocol";
+import {
+  type OmniMessage,
+  type TokenCounts,
+  isModelMessage,
+  isPayload,
+  isSessionMeta,
+  readTokenCounts,
+} from "@coxswain/protocol";
 import type { SessionSummary, TraceContents, TraceSink, TraceStore } from "../engine/ports.ts";
 import { createRecordEncoder, type RecordEncoder } from "./codec.ts";
 import { DiskPace } from "./disk-pace.ts";
@@ -10,7 +17,7 @@ import { listSessions } from "./session-list.ts";
 import { nodeDisk, type TraceDisk } from "./trace-disk.ts";
 import { TraceError } from "./trace-error.ts";
 import { type ContextFile, exists, findContexts, traceFileName } from "./trace-files.ts";
-import { findFromEnd, readContext } from "./trace-reader.ts";
+import { findFromEnd, findFromStart, readContext } from "./trace-reader.ts";
 import { type TraceDurability, TraceWriter } from "./trace-writer.ts";
 import { acquireWriteLock } from "./write-lock.ts";
 
@@ -27,7 +34,7 @@ export interface FileTraceStoreOptions {
   disk?: TraceDisk | undefined;
 }
 
-/** An id this young cannot have files whose first one has been removed. */
+/** An id this young cannot have files whose first two have been removed. */
 const youngMs = 60_000;
 
 export class FileTraceStore implements TraceStore {
@@ -47,7 +54,7 @@ export class FileTraceStore implements TraceStore {
   }
 
   /**
-   * Goes on with the newest file of the Session, or begins its first one.
+   * Goes on with the file that `read` gives, or begins the Session's first one.
    *
    * @throws TraceLockedError while another writer has it
    * @throws TraceError for an unsafe id, or a place that is not ours
@@ -59,14 +66,18 @@ export class FileTraceStore implements TraceStore {
     ensureTraceDirectory(folder, false);
     const lock = await acquireWriteLock(this.#tracesDir, sessionId);
     try {
-      const last = await this.#lastFile(sessionId, folder);
+      const files = await this.#filesToGoOnWith(sessionId, folder);
+      const current = await newestSaid(files);
+      const pathOf = (index: number): string =>
+        files.find((file) => file.context === index)?.path ?? join(folder, traceFileName(sessionId, index));
       return new TraceWriter({
         disk: this.#disk,
         pace: this.#pace,
         encode: this.#encode,
         durability: this.#durability,
-        pathOf: (index) => (index === last?.context ? last.path : join(folder, traceFileName(sessionId, index))),
-        first: { index: last?.context ?? 1, isNew: last === undefined },
+        pathOf,
+        first: { index: current?.file.context ?? 1, isNew: current === undefined },
+        meta: current?.meta,
         release: () => lock.release(),
       });
     } catch (error) {
@@ -76,10 +87,11 @@ export class FileTraceStore implements TraceStore {
   }
 
   /** Looking through the folders is spared for an id that has just been made. */
-  async #lastFile(sessionId: string, folder: string): Promise<ContextFile | undefined> {
+  async #filesToGoOnWith(sessionId: string, folder: string): Promise<ContextFile[]> {
     const ageMs = this.#clock.now() - (timeOfSessionId(sessionId) ?? Number.NEGATIVE_INFINITY);
-    if (Math.abs(ageMs) < youngMs && !exists(join(folder, traceFileName(sessionId, 1)))) return undefined;
-    return (await findContexts(this.#tracesDir, sessionId)).at(-1);
+    const isThere = (context: number): boolean => exists(join(folder, traceFileName(sessionId, context)));
+    if (Math.abs(ageMs) < youngMs && !isThere(1) && !isThere(2)) return [];
+    return findContexts(this.#tracesDir, sessionId);
   }
 
   #dayOf(sessionId: string): string {
@@ -93,20 +105,13 @@ export class FileTraceStore implements TraceStore {
   async read(sessionId: string, options: { context?: number | "newest" } = {}): Promise<TraceContents> {
     const files = await this.#existingFiles(sessionId);
     const wanted = options.context ?? "newest";
-    const position = wanted === "newest" ? files.length - 1 : files.findIndex((file) => file.context === wanted);
+    const current = wanted === "newest" ? (await newestSaid(files))?.file.context : wanted;
+    const position = files.findIndex((file) => file.context === current);
     if (position === -1) {
       const known = files.map((file) => file.context).join(", ");
       throw new TraceError("not_found", `session ${sessionId} has no context ${wanted}, only ${known}`);
     }
-    return wanted === "newest" ? this.#readNewest(files) : readAt(files, position);
-  }
-
-  async #readNewest(files: ContextFile[]): Promise<TraceContents> {
-    for (let position = files.length - 1; position > 0; position -= 1) {
-      const contents = await readAt(files, position);
-      if (contents.messages.some(isModelMessage)) return contents;
-    }
-    return readAt(files, 0);
+    return readAt(files, position);
   }
 
   async #existingFiles(sessionId: string): Promise<ContextFile[]> {
@@ -137,6 +142,35 @@ export class FileTraceStore implements TraceStore {
     const files = await findContexts(this.#tracesDir, sessionId);
     const file = context === undefined ? files.at(-1) : files.find((one) => one.context === context);
     return file?.path ?? join(this.#tracesDir, this.#dayOf(sessionId), traceFileName(sessionId, context ?? 1));
+  }
+}
+
+interface SaidFile {
+  file: ContextFile;
+  /** How it begins. */
+  meta: OmniMessage | undefined;
+}
+
+/** The last file in which something was said, else the first. What is read is what is written to. */
+async function newestSaid(files: readonly ContextFile[]): Promise<SaidFile | undefined> {
+  for (const [position, file] of [...files.entries()].toReversed()) {
+    const { isSaid, meta } = await readHead(file.path);
+    if (isSaid || position === 0) return { file, meta };
+  }
+  return undefined;
+}
+
+async function readHead(path: string): Promise<{ isSaid: boolean; meta: OmniMessage | undefined }> {
+  let meta: OmniMessage | undefined;
+  try {
+    const isSaid = await findFromStart(path, Number.POSITIVE_INFINITY, (messages) => {
+      meta = messages.find(isSessionMeta);
+      return messages.some(isModelMessage) ? true : undefined;
+    });
+    return { isSaid: isSaid === true, meta };
+  } catch {
+    // Whoever reads it or writes to it says what is wrong with it.
+    return { isSaid: true, meta };
   }
 }
 

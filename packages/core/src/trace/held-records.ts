@@ -15,7 +15,6 @@ export interface HeldRecord {
 export class HeldRecords {
   readonly #maxBytes: number;
   readonly #records: HeldRecord[] = [];
-  readonly #byMessage = new Map<OmniMessage, HeldRecord>();
   #bytes = 0;
   /** One record was refused: taking a later one would leave a gap. */
   #overflowed = false;
@@ -32,8 +31,21 @@ export class HeldRecords {
     return this.#records.length;
   }
 
+  /** @throws RangeError when nothing is held */
+  get first(): HeldRecord {
+    const [first] = this.#records;
+    if (first === undefined) throw new RangeError("no record is held back");
+    return first;
+  }
+
+  /** In front of all others, whatever room there is. */
+  putFirst(record: HeldRecord): void {
+    this.#records.unshift(record);
+    this.#bytes += record.bytes.length;
+  }
+
   find(message: OmniMessage): HeldRecord | undefined {
-    return this.#records.length === 0 ? undefined : this.#byMessage.get(message);
+    return this.#records.find((record) => record.message === message);
   }
 
   /** False when there is no room. A record that alone is larger than all room is taken when nothing else is held. */
@@ -43,7 +55,6 @@ export class HeldRecords {
       return false;
     }
     this.#records.push(record);
-    this.#byMessage.set(record.message, record);
     this.#bytes += record.bytes.length;
     return true;
   }
@@ -82,7 +93,6 @@ export class HeldRecords {
 
   #letGo(record: HeldRecord): void {
     this.#bytes -= record.bytes.length;
-    this.#byMessage.delete(record.message);
     for (const waiter of record.waiting ?? []) waiter.resolve();
   }
 

@@ -1,6 +1,7 @@
 /** Opening and making files of ours without following what someone else put in their place. */
 import * as fs from "node:fs";
 import type { FileHandle } from "node:fs/promises";
+import { dirname } from "node:path";
 import { errnoOf } from "../shared/error-words.ts";
 import { assertOwner, ensurePrivateDirectory, UnsafePathError } from "../shared/private-directory.ts";
 import {
@@ -19,24 +20,54 @@ export interface OpenedFile {
   descriptor: number;
   /** The last byte is no newline: a line was cut. */
   endsTorn: boolean;
+  isEmpty: boolean;
 }
 
 /**
- * Opens a file (0600) to append to it.
+ * Opens a file (0600) to append to it. Its directory is made again when somebody has removed it, but none above: a disk
+ * that is gone takes those with it.
  *
  * @param mustBeNew An existing file is an error (`EEXIST`).
  * @throws TraceError `unsafe_path`, or a system error
  */
 export function openForAppend(path: string, mustBeNew: boolean): OpenedFile {
   const flags = mustBeNew ? appendFlags | O_EXCL : appendFlags;
-  const { descriptor, stats } = safely(path, () => openRegularFileSync(path, { ...ours(path), flags, mode: 0o600 }));
+  const open = (): ReturnType<typeof openRegularFileSync> =>
+    openRegularFileSync(path, { ...ours(path), flags, mode: 0o600 });
+  const { descriptor, stats } = safely(path, () => withDirectory(dirname(path), open));
   try {
     const size = Number(stats.size);
-    return { descriptor, endsTorn: size > 0 && lastByte(descriptor, size) !== 0x0a };
+    return { descriptor, endsTorn: size > 0 && lastByte(descriptor, size) !== 0x0a, isEmpty: size === 0 };
   } catch (error) {
     fs.closeSync(descriptor);
     throw error;
   }
+}
+
+function withDirectory<T>(directory: string, open: () => T): T {
+  try {
+    return open();
+  } catch (error) {
+    if (errnoOf(error) !== "ENOENT") throw error;
+    makeDirectory(directory);
+    return open();
+  }
+}
+
+function makeDirectory(path: string): void {
+  try {
+    fs.mkdirSync(path, 0o700);
+  } catch (error) {
+    if (errnoOf(error) !== "EEXIST") throw error;
+  }
+}
+
+/** Some file systems count no names: the path has the last word. */
+export function isRemoved(descriptor: number, path: string): boolean {
+  const file = fs.fstatSync(descriptor);
+  if (file.nlink > 0) return false;
+  const named = fs.lstatSync(path, { throwIfNoEntry: false });
+  return named?.ino !== file.ino || named.dev !== file.dev;
 }
 
 /** @throws TraceError `unsafe_path`, or a system error */

@@ -1,7 +1,7 @@
 /** Records fit to be handed on: without keys, media, and the name of whoever wrote them. */
 import type { OmniMessage } from "@coxswain/protocol";
 import { isRecord, type JsonRecord } from "../shared/json.ts";
-import { hideKeyForms, hideMatches, mask, usableSecrets } from "../shared/secrets.ts";
+import { hideKeyForms, hideMatches, mask, usableSecrets, writtenForms } from "../shared/secrets.ts";
 
 export interface ScrubOptions {
   /** Texts that are known to be secret. */
@@ -42,7 +42,7 @@ const structural: ReadonlySet<string> = new Set([
 const headerForms: readonly RegExp[] = [
   /\b((?:(?:proxy-)?authorization|x-api-key|api-key|x-goog-api-key|x-auth-token|x-amz-security-token)\\*["']?\s*[:=]\s*\\*["']?(?:(?:bearer|basic|token|digest)\s+)?)(?!\[redacted\]|\s|(?:bearer|basic|token|digest)\s)[^\s"'\\,}]+/gi,
   /\b((?:set-)?cookie\\*["']?:\s*\\*["']?)(?!\[redacted\]|\s)[^\r\n"'\\]+/gi,
-  /\b([A-Z][A-Z0-9_]*(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD)\s*=\s*\\*["']?)(?!\[redacted\]|\$|\s)[^\s"'\\]{4,}/g,
+  /\b([A-Z][A-Z0-9_]*(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|_PWD|_PAT)\s*=\s*\\*["']?)(?!\[redacted\]|\$|\s)[^\s"'\\]{4,}/g,
   /\b((?:api_?key|access_?token|client_?secret|password)\\*["']?\s*[:=]\s*\\*["'])(?!\[redacted\]|\$)[^\s"'\\]{6,}/gi,
 ];
 const dataUrl = /(data:[\w.+-]+\/[\w.+-]+(?:;[\w=.-]+)*;base64,)[A-Za-z0-9+/=]{16,}/g;
@@ -56,7 +56,7 @@ export class Scrubber {
 
   constructor(options: ScrubOptions) {
     this.#options = options;
-    this.#secrets = usableSecrets(options.secrets.flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1)]));
+    this.#secrets = usableSecrets(usableSecrets(options.secrets).flatMap(writtenForms));
     this.#paths = pathForms(options.homes, options.userName);
   }
 
@@ -134,6 +134,7 @@ export class Scrubber {
   #withoutSecrets(text: string): string {
     let clean = text;
     for (const secret of this.#secrets) {
+      if (!clean.includes(secret)) continue;
       const pieces = clean.split(secret);
       this.scrubbed.secrets += pieces.length - 1;
       clean = pieces.join(mask);

@@ -1,11 +1,13 @@
 /** What the writer asks of a disk: the seam at which tests put one that is full, slow or gone. */
 import * as fs from "node:fs";
 import { performance } from "node:perf_hooks";
-import { type OpenedFile, openForAppend } from "./safe-files.ts";
+import { isRemoved, type OpenedFile, openForAppend } from "./safe-files.ts";
 
 export interface TraceDisk {
   /** @throws `EEXIST` when the file must be new and is not */
   openForAppend(path: string, mustBeNew: boolean): OpenedFile;
+  /** Whether what is written goes to a file that has no name any more. */
+  isRemoved(descriptor: number, path: string): boolean;
   /** Bytes taken, at least one; may be fewer than offered. */
   writeSync(descriptor: number, bytes: Uint8Array, offset: number, length: number): number;
   write(descriptor: number, bytes: Uint8Array, offset: number, length: number): Promise<number>;
@@ -20,6 +22,7 @@ export interface TraceDisk {
 
 export const nodeDisk: TraceDisk = {
   openForAppend,
+  isRemoved,
   writeSync: (descriptor, bytes, offset, length) => fs.writeSync(descriptor, bytes, offset, length),
   write: (descriptor, bytes, offset, length) =>
     new Promise((resolve, reject) => {

@@ -1,5 +1,6 @@
 /** The file that a writer appends to: opened when first needed, opened again after a failure. */
 import { dirname } from "node:path";
+import type { OpenedFile } from "./safe-files.ts";
 import type { TraceDisk } from "./trace-disk.ts";
 import { errnoOf } from "../shared/error-words.ts";
 
@@ -19,6 +20,7 @@ export class TraceOutput {
   #target: OutputTarget | undefined;
   #descriptor: number | undefined;
   #endsTorn = false;
+  #isBare = false;
   #unsyncedDirectory: string | undefined;
 
   constructor(disk: TraceDisk, pathOf: (index: number) => string) {
@@ -32,7 +34,8 @@ export class TraceOutput {
     const previous = this.#target;
     this.close();
     if (target.isNew && previous !== undefined) target.index = Math.max(target.index, previous.index + 1);
-    const { descriptor, endsTorn } = this.#openFile(target);
+    const { descriptor, endsTorn, isEmpty } = this.#openFile(target);
+    this.#isBare = isEmpty && !target.isNew;
     if (target.isNew) this.#unsyncedDirectory = dirname(this.#pathOf(target.index));
     target.isNew = false;
     this.#target = target;
@@ -41,7 +44,7 @@ export class TraceOutput {
     return descriptor;
   }
 
-  #openFile(target: OutputTarget): { descriptor: number; endsTorn: boolean } {
+  #openFile(target: OutputTarget): OpenedFile {
     for (;;) {
       try {
         return this.#disk.openForAppend(this.#pathOf(target.index), target.isNew);
@@ -59,6 +62,19 @@ export class TraceOutput {
 
   lineStarted(): void {
     this.#endsTorn = false;
+    this.#isBare = false;
+  }
+
+  /** The opened file took the place of one that is gone, and has nothing in it yet. */
+  get isBare(): boolean {
+    return this.#isBare;
+  }
+
+  /** @throws Error when the file that is open has been removed */
+  assertThere(): void {
+    if (this.#descriptor === undefined || this.#target === undefined) return;
+    const path = this.#pathOf(this.#target.index);
+    if (this.#disk.isRemoved(this.#descriptor, path)) throw new Error(`${path} has been removed`);
   }
 
   async sync(): Promise<void> {
@@ -75,6 +91,7 @@ export class TraceOutput {
     const descriptor = this.#descriptor;
     this.#descriptor = undefined;
     this.#endsTorn = false;
+    this.#isBare = false;
     if (descriptor === undefined) return;
     try {
       this.#disk.close(descriptor);

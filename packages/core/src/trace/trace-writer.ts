@@ -2,7 +2,7 @@
  * Appends the records of one Session. A healthy, quick disk is written to at once; behind a slow or failing one records
  * queue up, in order.
  */
-import type { OmniMessage } from "@coxswain/protocol";
+import { isSessionMeta, type OmniMessage } from "@coxswain/protocol";
 import type { TraceSink } from "../engine/ports.ts";
 import type { RecordEncoder } from "./codec.ts";
 import type { DiskPace } from "./disk-pace.ts";
@@ -22,6 +22,8 @@ export interface TraceWriterOptions {
   durability: TraceDurability;
   pathOf: (index: number) => string;
   first: OutputTarget;
+  /** The `session_meta` of the file that is gone on with. */
+  meta?: OmniMessage | undefined;
   release: () => Promise<void>;
   maxHeldBytes?: number;
 }
@@ -30,6 +32,9 @@ const batchBytes = 256 * 1024;
 const defaultMaxHeldBytes = 64 * 1024 * 1024;
 /** After these the descriptor is still good, and a line half written can be finished. */
 const recoverable = new Set(["ENOSPC", "EDQUOT", "EINTR", "EAGAIN"]);
+
+/** How often it is looked whether the file is still there, besides where a Task or a request begins. */
+const lookAgainMs = 1000;
 
 const written = Promise.resolve();
 const scratch = Buffer.allocUnsafeSlow(256 * 1024);
@@ -49,7 +54,9 @@ export class TraceWriter implements TraceSink {
   readonly #release: () => Promise<void>;
   readonly #held: HeldRecords;
   #target: OutputTarget;
-  /** Written although the others that were handed over with them were not. */
+  #meta: OmniMessage | undefined;
+  #lastLookMs = Number.NEGATIVE_INFINITY;
+  /** Decisions that were written although others that were handed over with them were not. */
   readonly #landed = new WeakSet<OmniMessage>();
   #rotates = false;
   #isDraining = false;
@@ -65,19 +72,22 @@ export class TraceWriter implements TraceSink {
     this.#release = options.release;
     this.#held = new HeldRecords(options.maxHeldBytes ?? defaultMaxHeldBytes);
     this.#target = options.first;
+    this.#meta = options.meta;
   }
 
   /**
    * Resolves when the record is with the operating system (or, where `power` asks for it, on the disk).
    *
-   * @throws TraceWriteError once the record is held back, or could not even be held. Writing the same object again
-   * tries again and never doubles it.
+   * @throws TraceWriteError once the record is held back, or could not even be held. A decision that a tool waits for is
+   * never doubled when it is written again; any other object may be said as often as somebody says it.
    */
   write(message: OmniMessage): Promise<void> {
     if (this.#closing !== undefined) return Promise.reject(new TraceError("closed", "the trace is closed"));
-    if (this.#landed.has(message)) return written;
-    const held = this.#held.find(message);
-    if (held !== undefined) return this.#waitFor(held);
+    if (isRepeated(message)) {
+      if (this.#landed.has(message)) return written;
+      const held = this.#held.find(message);
+      if (held !== undefined) return this.#waitFor(held);
+    }
     return this.writeAll([message]);
   }
 
@@ -91,6 +101,7 @@ export class TraceWriter implements TraceSink {
       return Promise.reject(new TypeError(`a record cannot be written as JSON: ${wordsOf(error)}`));
     }
     if (this.#rotates) this.#startNextFile();
+    this.#meta = messages.findLast(isSessionMeta) ?? this.#meta;
     const mustSync = this.#power && messages.some(precedesEffect);
     const startMs = this.#disk.nowMs();
     // What is being written is held until it is, so that nothing overtakes it.
@@ -114,7 +125,8 @@ export class TraceWriter implements TraceSink {
     let done = 0;
     try {
       const descriptor = this.#output.open(this.#target);
-      if (this.#output.lineStart.length > 0) return this.#queueAll(entries, false);
+      if (this.#output.lineStart.length > 0 || this.#output.isBare) return this.#queueAll(entries, false);
+      this.#lookForFile(entries, startMs);
       const { bytes, length } = bytesOf(entries);
       while (done < length) done += taken(this.#disk.writeSync(descriptor, bytes, done, length - done));
       const endMs = this.#disk.nowMs();
@@ -123,6 +135,12 @@ export class TraceWriter implements TraceSink {
     } catch (error) {
       return Promise.reject(this.#holdUnwritten(entries, done, error));
     }
+  }
+
+  #lookForFile(entries: readonly Entry[], nowMs: number): void {
+    if (nowMs - this.#lastLookMs < lookAgainMs && !entries.some(({ message }) => begins(message))) return;
+    this.#lastLookMs = nowMs;
+    this.#output.assertThere();
   }
 
   /** @param done Bytes of all their lines that the disk has taken. */
@@ -180,7 +198,8 @@ export class TraceWriter implements TraceSink {
   async #drain(): Promise<void> {
     while (!this.#held.isEmpty) {
       try {
-        await this.#writeBatch(this.#held.nextBatch(batchBytes));
+        const descriptor = this.#openNext();
+        await this.#writeBatch(descriptor, this.#held.nextBatch(batchBytes));
       } catch (error) {
         this.#afterFailure(error);
         this.#held.rejectWaiting(this.#heldBack(error));
@@ -190,10 +209,19 @@ export class TraceWriter implements TraceSink {
     this.#isDraining = false;
   }
 
-  async #writeBatch(batch: HeldRecord[]): Promise<void> {
-    const target = batch[0]?.target;
-    if (target === undefined) return;
+  /** A file that takes the place of one that was removed begins as that one did, so that it can be resumed from. */
+  #openNext(): number {
+    const { target, message } = this.#held.first;
     const descriptor = this.#output.open(target);
+    const meta = this.#meta;
+    if (this.#output.isBare && meta !== undefined && !isSessionMeta(message)) {
+      const bytes = Buffer.from(`${this.#encode(meta)}\n`);
+      this.#held.putFirst({ message: meta, target, bytes, offset: 0, mustSync: false });
+    }
+    return descriptor;
+  }
+
+  async #writeBatch(descriptor: number, batch: readonly HeldRecord[]): Promise<void> {
     const lineStart = this.#output.lineStart;
     const bytes = Buffer.concat([lineStart, ...batch.map((record) => record.bytes.subarray(record.offset))]);
     let done = 0;
@@ -249,10 +277,18 @@ export class TraceWriter implements TraceSink {
   }
 }
 
+/** Whoever waits to run a tool writes the same object until it is kept. */
+function isRepeated({ payload }: OmniMessage): boolean {
+  return payload.type === "approval_decision" && payload.decision === "allow";
+}
+
+function begins({ payload }: OmniMessage): boolean {
+  return payload.type === "request_begin" || (payload.type === "text" && payload.role === "user");
+}
+
 /** `power` syncs before a tool may run, and when a turn ends. */
 function precedesEffect(message: OmniMessage): boolean {
-  const { payload } = message;
-  return payload.type === "request_end" || (payload.type === "approval_decision" && payload.decision === "allow");
+  return message.payload.type === "request_end" || isRepeated(message);
 }
 
 /** Good until the next call: nearly all lines go through the one buffer. Appending to a string would copy the line. */

@@ -62,6 +62,20 @@ describe("an exported Session", () => {
     expect(scrubbed.media).toBe(0);
   });
 
+  it("holds no value of a variable that is named like a password or a token of one's own", async () => {
+    for (const name of ["TEST_DB_PWD", "TEST_HUB_PAT"]) {
+      process.env[name] = `value-of-${name.toLowerCase()}`;
+      atEnd(async () => void (await Promise.resolve(delete process.env[name])));
+    }
+    const place = await storedPlace([[{ text: "value-of-test_db_pwd, value-of-test_hub_pat" }]]);
+    const agent = await place.agent();
+    const session = await agent.createSession({ workspaceDir: place.workspace });
+    atEnd(() => session.dispose());
+    await collect(session.run([userText("tell")]));
+    const { messages } = await agent.exportSession(session.id);
+    expect(JSON.stringify(messages)).toContain('"text":"[redacted], [redacted]"');
+  });
+
   it("holds no key of the Project, whatever it looks like", async () => {
     const place = await open(["good-answer"]);
     const session = await newSession(place);

@@ -82,14 +82,34 @@ describe("the history of a Session", () => {
     expect(notices).toEqual(["trace_torn", "trace_damaged"]);
   });
 
-  it("shows of a Session without a Trace what is in its context", async () => {
-    const place = await storedPlace([[{ text: "half", end: "timeout" }, { text: "whole" }]], { trace: false });
-    const session = await (await place.agent()).createSession({ workspaceDir: place.workspace });
-    atEnd(() => session.dispose());
-    for await (const message of session.run([userText("go")])) {
-      if (isPayload(message, "request_end")) setImmediate(() => session.skipReconnectWait());
+  it("is the same of a Session without a Trace: other contexts, failed attempts and interrupts are in it", async () => {
+    const told: string[][] = [];
+    for (const options of [{}, { trace: false }] as const) {
+      const place = await storedPlace(
+        [
+          [{ text: "half", end: "timeout" }, { text: "whole" }, { text: "[summary]so far[/summary]" }],
+          [{ text: "two" }, { text: "stopped", end: "timeout" }],
+        ],
+        { compaction: { ...compaction, maxContextLength: 0 }, ...options },
+      );
+      const session = await (await place.agent()).createSession({ workspaceDir: place.workspace });
+      atEnd(() => session.dispose());
+      for await (const message of session.run([userText("go")])) {
+        if (isPayload(message, "request_end")) setImmediate(() => session.skipReconnectWait());
+      }
+      await collect(session.compact());
+      await collect(session.run([userText("more")]));
+      const stop = new AbortController();
+      for await (const message of session.run([userText("and more")], { signal: stop.signal })) {
+        if (isPayload(message, "request_end")) stop.abort();
+      }
+      const seen = await collect(session.history());
+      told.push(seen.map(({ payload }) => JSON.stringify("text" in payload ? payload.text : payload.type)));
     }
-    expect(outline(await collect(session.history()))).toEqual(["user: go", "assistant: whole"]);
+    expect(told[1]).toEqual(told[0]);
+    for (const text of ["go", "half", "whole", "more", "two", "and more", "stopped", "abort"]) {
+      expect(told[1]).toContain(JSON.stringify(text));
+    }
   });
 });
 

@@ -3,29 +3,19 @@ import type { OmniMessage } from "@coxswain/protocol";
 import { describe, expect, test } from "vitest";
 import { createRecordEncoder } from "../../src/trace/codec.ts";
 import { DiskPace } from "../../src/trace/disk-pace.ts";
-import { FileTraceStore, type FileTraceStoreOptions } from "../../src/trace/file-trace-store.ts";
-import { TraceWriteError } from "../../src/trace/trace-error.ts";
 import { TraceWriter } from "../../src/trace/trace-writer.ts";
-import { build, lines, meta, sessionId, SwitchedDisk, temporaryDirectory, textsOf } from "./support.ts";
-
-type Sink = Awaited<ReturnType<FileTraceStore["open"]>>;
-
-async function opened(options: Partial<FileTraceStoreOptions> = {}): Promise<{
-  disk: SwitchedDisk;
-  sink: Sink;
-  store: FileTraceStore;
-  content: (context?: number) => Promise<string>;
-}> {
-  const disk = new SwitchedDisk();
-  const store = new FileTraceStore({ tracesDir: temporaryDirectory(), disk, ...options });
-  const sink = await store.open(sessionId);
-  return {
-    disk,
-    sink,
-    store,
-    content: async (context) => fs.readFileSync(await store.path(sessionId, context), "utf8"),
-  };
-}
+import {
+  build,
+  failureOf,
+  lines,
+  meta,
+  opened,
+  say,
+  sessionId,
+  SwitchedDisk,
+  temporaryDirectory,
+  textsOf,
+} from "./support.ts";
 
 /** What is held back is written beside the event loop; until then a record past the limit is refused. */
 async function untilTaken(writer: TraceWriter, record: OmniMessage): Promise<void> {
@@ -37,17 +27,6 @@ async function untilTaken(writer: TraceWriter, record: OmniMessage): Promise<voi
     }
   }
   throw new Error("the record was never taken");
-}
-
-const say = (text: string): OmniMessage => build.userText(text);
-
-async function failureOf(written: Promise<void>): Promise<TraceWriteError> {
-  const error = await written.then(
-    () => undefined,
-    (reason: unknown) => reason,
-  );
-  if (error instanceof TraceWriteError) return error;
-  throw new Error(`expected a TraceWriteError, got ${String(error)}`);
 }
 
 describe("a full disk", () => {
@@ -104,9 +83,9 @@ describe("a full disk", () => {
     await sink.close();
   });
 
-  test("never doubles a record that is written again", async () => {
+  test("never doubles a decision that is written again until it is kept", async () => {
     const { disk, sink, content } = await opened();
-    const record = say("once");
+    const record = build.approvalDecision("allow", "call");
     await sink.write(meta);
     disk.error = "ENOSPC";
     await failureOf(sink.write(record));
@@ -115,6 +94,21 @@ describe("a full disk", () => {
     await sink.write(record);
     expect(await content()).toBe(lines(meta, record));
     await sink.close();
+  });
+
+  test("takes what is said with one and the same object as often as it is said", async () => {
+    const { disk, sink, content } = await opened();
+    const again = say("again");
+    await sink.write(meta);
+    await sink.write(again);
+    disk.error = "ENOSPC";
+    for (let time = 0; time < 2; time += 1) await failureOf(sink.write(again));
+    disk.freeBytes = Buffer.byteLength(lines(again));
+    await failureOf(sink.writeAll?.([again, again]) ?? Promise.resolve());
+    disk.error = undefined;
+    await sink.write(again);
+    await sink.close();
+    expect(await content()).toBe(lines(meta, ...Array.from({ length: 6 }, () => again)));
   });
 
   test("is not held against without end: past the limit records are lost, without a gap before the last one kept", async () => {

@@ -152,6 +152,30 @@ describe("reading", () => {
     expect((await store.read(sessionId, { context: 1 })).messages).toHaveLength(2);
   });
 
+  test.each([
+    ["holds its first line alone", lines(meta)],
+    ["is empty", ""],
+    ["holds what is no text", new Uint8Array([0, 255, 254, 10, 0, 0])],
+  ])("and writing are of one file, also when a later one %s", async (_, later) => {
+    const { tracesDir, store } = newStore();
+    plantTrace(tracesDir, lines(meta, build.userText("said")));
+    const path = plantTrace(tracesDir, later, sessionId, 2);
+    for (const text of ["more", "and more"]) await write(store, sessionId, build.userText(text));
+    expect(textsOf((await store.read(sessionId)).messages)).toEqual(["said", "more", "and more"]);
+    expect(fs.readFileSync(path)).toEqual(Buffer.from(later));
+    await write(store, sessionId, "rotate", meta, build.userText("next"));
+    expect(await store.contexts(sessionId)).toEqual([1, 2, 3]);
+    expect(textsOf((await store.read(sessionId)).messages)).toEqual(["next"]);
+  });
+
+  test("and writing are of one file, also when the first one of a young Session is gone", async () => {
+    const { tracesDir, store } = newStore();
+    plantTrace(tracesDir, lines(meta, build.userText("said")), sessionId, 2);
+    await write(store, sessionId, build.userText("more"));
+    expect(await store.contexts(sessionId)).toEqual([2]);
+    expect(textsOf((await store.read(sessionId)).messages)).toEqual(["said", "more"]);
+  });
+
   test("of a Session in which nothing was said gives its first records", async () => {
     const { store } = newStore();
     await write(store, sessionId, meta, "rotate", meta);

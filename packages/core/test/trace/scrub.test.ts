@@ -22,6 +22,8 @@ describe("what is handed on", () => {
     ['{"x-api-key": "q1"}', '{"x-api-key": "[redacted]"}'],
     ["Cookie: a=b; c=d\nHost: h", "Cookie: [redacted]\nHost: h"],
     ["export DB_PASSWORD=hunter22 && run", "export DB_PASSWORD=[redacted] && run"],
+    ["MYSQL_PWD=hunter22 GH_PAT=hunter23 run", "MYSQL_PWD=[redacted] GH_PAT=[redacted] run"],
+    ["PWD=/srv/work OLDPWD=/srv", "PWD=/srv/work OLDPWD=/srv"],
     ["echo $TOKEN; A_TOKEN=$TOKEN", "echo $TOKEN; A_TOKEN=$TOKEN"],
     ["const apiKey: string = read()", "const apiKey: string = read()"],
     ['password = "letmein99"', 'password = "[redacted]"'],
@@ -29,6 +31,28 @@ describe("what is handed on", () => {
     ["![x](data:image/png;base64,AAAAAAAAAAAAAAAAAAAA)", "![x](data:image/png;base64,)"],
   ])("%j becomes %j", (text, expected) => {
     expect(scrubText(text)).toBe(expected);
+  });
+
+  test.each([
+    [
+      "in JSON in JSON in JSON in JSON",
+      (secret: string) => [1, 2, 3, 4].reduce((text) => JSON.stringify(text), secret),
+    ],
+    ["in an address", (secret: string) => `https://h/?q=${encodeURIComponent(secret)}&n=1`],
+    ["in base64", (secret: string) => Buffer.from(secret).toString("base64")],
+    ["in base64 of an address", (secret: string) => Buffer.from(secret).toString("base64url")],
+    ["in base64 behind one other", (secret: string) => Buffer.from(`u${secret}`).toString("base64")],
+    ["in base64 behind two others", (secret: string) => Buffer.from(`u:${secret}`).toString("base64")],
+    ["in base64 between others", (secret: string) => Buffer.from(`user:${secret}\n`).toString("base64")],
+  ])("a known secret is found %s", (_, write) => {
+    const secret = 'Zz9+"\\/??>~q ü1';
+    const scrubber = new Scrubber({ ...options, secrets: [secret] });
+    const { payload } = scrubber.scrub(build.userText(write(secret)));
+    expect(scrubber.scrubbed.secrets).toBe(1);
+    const digits = /[A-Za-z0-9+/_-]{6,}/.exec(
+      JSON.stringify(payload).replace("[redacted]", "").split('"text":')[2] ?? "",
+    );
+    expect(digits).toBeNull();
   });
 
   test("no field that records refer to each other by is changed, but for known secrets", () => {

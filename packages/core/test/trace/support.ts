@@ -3,6 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createBuilders, type OmniMessage, type TokenCounts } from "@coxswain/protocol";
 import { onTestFinished } from "vitest";
+import { TraceWriteError } from "../../src/trace/trace-error.ts";
+import type { OpenedFile } from "../../src/trace/safe-files.ts";
+import { FileTraceStore, type FileTraceStoreOptions } from "../../src/trace/file-trace-store.ts";
 import { nodeDisk, type TraceDisk } from "../../src/trace/trace-disk.ts";
 
 export const startMs = Date.UTC(2026, 0, 31, 12, 0, 0);
@@ -95,9 +98,13 @@ export class SwitchedDisk implements TraceDisk {
     return room;
   }
 
-  openForAppend(path: string, mustBeNew: boolean): { descriptor: number; endsTorn: boolean } {
+  openForAppend(path: string, mustBeNew: boolean): OpenedFile {
     this.events.push("open");
     return nodeDisk.openForAppend(path, mustBeNew);
+  }
+
+  isRemoved(descriptor: number, path: string): boolean {
+    return nodeDisk.isRemoved(descriptor, path);
   }
 
   writeSync(descriptor: number, bytes: Uint8Array, offset: number, length: number): number {
@@ -131,4 +138,35 @@ export class SwitchedDisk implements TraceDisk {
   nowMs(): number {
     return this.#nowMs;
   }
+}
+
+type Sink = Awaited<ReturnType<FileTraceStore["open"]>>;
+
+/** A new Trace on a disk with switches. */
+export async function opened(options: Partial<FileTraceStoreOptions> = {}): Promise<{
+  disk: SwitchedDisk;
+  sink: Sink;
+  store: FileTraceStore;
+  content: (context?: number) => Promise<string>;
+}> {
+  const disk = new SwitchedDisk();
+  const store = new FileTraceStore({ tracesDir: temporaryDirectory(), disk, ...options });
+  const sink = await store.open(sessionId);
+  return {
+    disk,
+    sink,
+    store,
+    content: async (context) => fs.readFileSync(await store.path(sessionId, context), "utf8"),
+  };
+}
+
+export const say = (text: string): OmniMessage => build.userText(text);
+
+export async function failureOf(written: Promise<void>): Promise<TraceWriteError> {
+  const error = await written.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  if (error instanceof TraceWriteError) return error;
+  throw new Error(`expected a TraceWriteError, got ${String(error)}`);
 }

@@ -1,23 +1,26 @@
 /** Asks the person at the terminal, with one key. */
-import type { ApproveFn, Preview } from "@coxswain/core";
+import type { ApproveFn, Clock, Preview } from "@coxswain/core";
 import type { OmniMessage, ToolCallPayload } from "@coxswain/protocol";
 import type { Decision } from "./approval.ts";
 import type { Screen } from "./output/screen.ts";
 import { showHidden } from "./terminal-text.ts";
 import { callKey, previewLines, wholeCall } from "./tool-call-text.ts";
+import { KeyAnswer } from "./typing/key-answer.ts";
+import type { Keyboard } from "./typing/keyboard.ts";
+import { readKeys } from "./typing/read-keys.ts";
 
 export interface AskOptions {
   /** What a call would do. */
   preview(toolCall: OmniMessage<ToolCallPayload>): Promise<Preview | undefined>;
   screen: Screen;
-  stdin: NodeJS.ReadStream;
+  keyboard: Keyboard;
+  clock: Clock;
   /** Nobody waits for an answer after it. */
   signal: AbortSignal;
-  /** Ctrl-C arrives as a key while a key is waited for. */
-  interrupt(): void;
 }
 
-const ctrlC = "\x03";
+type Answer = Decision | "always";
+
 const ctrlD = "\x04";
 
 /** One question at a time. */
@@ -32,55 +35,53 @@ export function askAtTerminal(options: AskOptions): ApproveFn {
   };
 }
 
-async function ask(options: AskOptions, toolCall: OmniMessage<ToolCallPayload>): Promise<Decision | "always"> {
-  const { screen, stdin } = options;
-  // Before the question is seen: an answer typed at once must not be echoed or wait for a line's end.
-  stdin.setRawMode(true);
-  await screen.line(`${screen.style.yellow("[approval]")} ${wholeCall(toolCall.payload)}`);
-  // Said by the Environment, which looked; what is shown above is what the model wrote, and what counts.
-  const preview = await options.preview(toolCall).catch(() => undefined);
-  for (const line of previewLines(preview)) await screen.line(line);
-  const { bold } = screen.style;
-  const name = showHidden(toolCall.payload.name);
-  await screen.line(`${name}?  ${bold("y")} allow  ${bold("n")} deny  ${bold("a")} always allow exactly this`);
-  return readAnswer(options);
+async function ask(options: AskOptions, toolCall: OmniMessage<ToolCallPayload>): Promise<Answer> {
+  const { screen, keyboard } = options;
+  // Before the question is seen: what is typed meanwhile is no answer, and must not be echoed either.
+  const stop = keyboard.listen({ keys: () => undefined });
+  try {
+    await screen.line(`${screen.style.yellow("[approval]")} ${wholeCall(toolCall.payload)}`);
+    // Said by the Environment, which looked; what is shown above is what the model wrote, and what counts.
+    const preview = await options.preview(toolCall).catch(() => undefined);
+    for (const line of previewLines(preview)) await screen.line(line);
+    const choices = choicesOf(toolCall.payload.name, screen);
+    await screen.line(choices);
+    return await readAnswer(options, choices);
+  } finally {
+    stop();
+  }
 }
 
-/** Restores the terminal, whatever ends the wait. */
-function readAnswer(options: AskOptions): Promise<Decision | "always"> {
-  const { stdin, signal } = options;
-  return new Promise((resolve) => {
-    const finish = (answer: Decision | "always"): void => {
-      stdin.off("data", onData);
-      stdin.off("end", onEnd);
-      signal.removeEventListener("abort", onEnd);
-      stdin.setRawMode(false);
-      stdin.pause();
-      resolve(answer);
-    };
-    const onEnd = (): void => finish("deny");
-    const onData = (bytes: Buffer): void => {
-      const text = bytes.toString("utf8");
-      if (text.includes(ctrlC)) {
-        finish("deny");
-        options.interrupt();
-        return;
-      }
-      const answer = answerOf(text.trim().toLowerCase());
-      if (answer !== undefined) finish(answer);
-    };
-    stdin.on("data", onData);
-    stdin.once("end", onEnd);
-    signal.addEventListener("abort", onEnd);
-    if (signal.aborted) onEnd();
-    else stdin.resume();
+function choicesOf(toolName: string, { style: { bold } }: Screen): string {
+  return `${showHidden(toolName)}?  ${bold("y")} allow  ${bold("n")} deny  ${bold("a")} always allow exactly this`;
+}
+
+async function readAnswer({ keyboard, signal, clock, screen }: AskOptions, choices: string): Promise<Answer> {
+  let hasHinted = false;
+  const keyAnswer = new KeyAnswer<Answer>({
+    clock,
+    lastKeyAtMs: keyboard.lastKeyAtMs,
+    read: answerOf,
+    onOther: () => {
+      if (!hasHinted) void screen.line(`(one of these keys, a second after anything else was typed)\n${choices}`);
+      hasHinted = true;
+    },
   });
+  const answer = await readKeys<Answer>({
+    keyboard,
+    signal,
+    keys: (text, done) => (text === ctrlD ? done("deny") : keyAnswer.keys(text, done)),
+    otherwise: () => "deny",
+  });
+  keyAnswer.stop();
+  keyboard.understood();
+  return answer;
 }
 
-/** A longer text, such as one that was pasted or typed ahead, is no answer. */
-function answerOf(text: string): Decision | "always" | undefined {
-  if (text === "y" || text === "yes") return "allow";
-  if (text === "a" || text === "always") return "always";
-  if (text === "n" || text === "no" || text === ctrlD) return "deny";
+/** A word that was not entered may be the beginning of another one. */
+function answerOf(words: string, isEntered: boolean): Answer | undefined {
+  if (words === "y" || (isEntered && words === "yes")) return "allow";
+  if (words === "a" || (isEntered && words === "always")) return "always";
+  if (words === "n" || (isEntered && words === "no")) return "deny";
   return undefined;
 }

@@ -22,6 +22,10 @@ export function exitCodeOf(error: unknown): number {
 /** One line, without `cox: ` in front. */
 export function errorLine(error: unknown): string {
   const words = error instanceof Error ? error.message || error.name : String(error);
-  const isUnknownSession = error instanceof Error && "code" in error && error.code === "not_found";
-  return inOneLine(isUnknownSession ? `${words}; cox sessions lists those there are` : words);
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  if (code === "not_found") return inOneLine(`${words}; cox sessions lists those there are`);
+  if (code === "missing_key") {
+    return inOneLine(`${words}; cox models add <provider> <model_id> asks for it and keeps it there`);
+  }
+  return inOneLine(words);
 }

@@ -7,7 +7,7 @@ import { addModels } from "./commands/models.ts";
 import { addResume } from "./commands/resume.ts";
 import { addTrace } from "./commands/trace.ts";
 import type { SessionsFlags } from "./commands/sessions.ts";
-import { errorLine, exitCodeOf, exitCodes } from "./exit-code.ts";
+import { CliUsageError, errorLine, exitCodeOf, exitCodes } from "./exit-code.ts";
 import { addTaskOptions, count } from "./task-options.ts";
 
 /** @param args Without the program's own name. */
@@ -32,28 +32,30 @@ async function runCommand(args: readonly string[], version: string): Promise<num
 
 /** @returns The exit code. */
 function tell(error: unknown): number {
-  if (error instanceof CommanderError) return tellUsage(error);
+  if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
   if (process.env["COXSWAIN_DEBUG"] === "1" && error instanceof Error) process.stderr.write(`${error.stack}\n`);
   process.stderr.write(`cox: ${errorLine(error)}\n`);
   return exitCodeOf(error);
 }
 
-function tellUsage(error: CommanderError): number {
-  // Help and version have been printed already.
-  if (error.exitCode === 0) return exitCodes.done;
-  const words = errorLine(error)
-    .replace(/^error: /, "")
-    .replace(/\.$/, "");
-  const hint = error.code === "commander.unknownCommand" ? 'to give a task, cox run "…"; ' : "";
-  process.stderr.write(`cox: ${words}; ${hint}see cox --help\n`);
-  return exitCodes.usage;
+/** So that an error names the help of the command that it was made in. */
+function explainErrors(command: Command, path: string): void {
+  command.exitOverride((error) => {
+    // Help and version have been printed already.
+    if (error.exitCode === 0 || error.code === "commander.help") throw error;
+    const words = errorLine(error)
+      .replace(/^error: /, "")
+      .replace(/\.$/, "");
+    const isTask = error.code === "commander.unknownCommand" && command.parent === null;
+    throw new CliUsageError(`${words}; ${isTask ? 'to give a task, cox run "…"; ' : ""}see ${path} --help`);
+  });
+  for (const one of command.commands) explainErrors(one, `${path} ${one.name()}`);
 }
 
 function createProgram(version: string, end: (code: number) => void): Command {
   const program = new Command("cox")
     .description("An agent that works in your directory, and keeps a record of everything it does.")
     .version(version)
-    .exitOverride()
     .configureOutput({ outputError: () => undefined })
     .addHelpText(
       "after",
@@ -66,6 +68,7 @@ function createProgram(version: string, end: (code: number) => void): Command {
   addResume(program, end);
   addModels(program, end);
   addTrace(program, end);
+  explainErrors(program, "cox");
   return program;
 }
 
@@ -84,7 +87,8 @@ function addRun(program: Command, end: (code: number) => void): void {
     .addHelpText(
       "after",
       "\nThe answer goes to standard output, everything else to standard error.\n" +
-        "Standard input is read when there is no prompt, or where a prompt says -: git diff | cox run Review this: -",
+        "Standard input is read when there is no prompt, or where a prompt says -: git diff | cox run Review this: -\n" +
+        "What is typed at the terminal while the task runs is said to it with its next request.",
     )
     .action(async (words: string[], flags: RunFlags) => {
       const { run } = await import("./commands/run.ts");

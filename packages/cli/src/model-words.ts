@@ -1,5 +1,6 @@
 /** The names of models in what the `cox models` commands say. */
 import type { ModelName } from "@coxswain/core";
+import { shellWord } from "./shell-word.ts";
 import { inOneLine } from "./terminal-text.ts";
 
 export function modelWords({ provider, modelId }: ModelName): string {
@@ -8,10 +9,5 @@ export function modelWords({ provider, modelId }: ModelName): string {
 
 /** As it can be typed. */
 export function modelArguments({ provider, modelId }: ModelName): string {
-  return [provider, modelId].map(shellWord).join(" ");
-}
-
-function shellWord(text: string): string {
-  const shown = inOneLine(text);
-  return /^[\w./:@%+=,-]+$/.test(shown) ? shown : `'${shown.replaceAll("'", `'\\''`)}'`;
+  return [provider, modelId].map((name) => shellWord(inOneLine(name))).join(" ");
 }

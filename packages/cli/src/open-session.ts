@@ -11,6 +11,7 @@ import {
   type Session,
 } from "@coxswain/core";
 import { CliUsageError } from "./exit-code.ts";
+import { checkModelChoice } from "./model-choice.ts";
 
 export interface ProjectChoice {
   project?: string | undefined;
@@ -43,8 +44,10 @@ export async function openSession(choice: SessionChoice): Promise<Session> {
     if (choice.provider !== undefined && choice.provider !== "offline") {
       throw new CliUsageError(`--scenario is for the offline model, not for ${JSON.stringify(choice.provider)}`);
     }
-    return agent.createSession({ workspaceDir, provider: "offline", modelId: resolve(choice.scenario) });
+    return agent.createSession({ workspaceDir, provider: "offline", modelId: await scenarioFile(choice.scenario) });
   }
+  if (choice.provider !== "offline") await checkProject(choice);
+  await checkModelChoice(projectConfigFile(choice), { provider: choice.provider, modelId: choice.model });
   return agent.createSession({ workspaceDir, provider: choice.provider, modelId: choice.model });
 }
 
@@ -53,6 +56,27 @@ export async function openAgent(choice: AgentChoice, maxTurns?: number): Promise
   const home = homeOf(choice);
   await checkHome(home);
   return createAgent({ agentId: choice.agent, projectId: choice.project, home, maxTurns });
+}
+
+/** What is named here for the first time, and therefore made; one line each. */
+export async function newNames(choice: AgentChoice): Promise<string[]> {
+  const { projectDir, agentDir } = pathsOf(choice);
+  const { project, agent } = choice;
+  if (project !== undefined && !(await isThere(projectDir))) {
+    return [`[project] ${JSON.stringify(project)} is new, and is kept in ${projectDir}`];
+  }
+  if (agent === undefined || (await isThere(agentDir))) return [];
+  return [`[agent] ${JSON.stringify(agent)} is new, with settings and sessions of its own in ${agentDir}`];
+}
+
+/** @throws CliUsageError when a Project was named that is not there */
+export async function checkProject({ project, home }: ProjectChoice): Promise<void> {
+  if (project === undefined) return;
+  const { projectDir } = pathsOf({ project, home });
+  if (await isThere(projectDir)) return;
+  throw new CliUsageError(
+    `there is no project ${JSON.stringify(project)} in ${homeOf({ home })}; cox models add <provider> <model_id> --project ${project} begins one`,
+  );
 }
 
 /** Absolute path of the newest Trace file of a Session. */
@@ -73,6 +97,22 @@ export function projectConfigFile({ project, home }: ProjectChoice): string {
 /** @throws ConfigError */
 export function homeOf({ home }: ProjectChoice): string {
   return home === undefined ? coxswainHome(process.env) : resolve(home);
+}
+
+async function scenarioFile(name: string): Promise<string> {
+  const path = resolve(name);
+  const found = await stat(path).catch((error: unknown) => error);
+  if (found instanceof Error && "code" in found && (found.code === "ENOENT" || found.code === "ENOTDIR")) {
+    throw new CliUsageError(`there is no scenario file ${JSON.stringify(path)}; name a YAML file with --scenario`);
+  }
+  return path;
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
 }
 
 async function checkHome(home: string): Promise<void> {

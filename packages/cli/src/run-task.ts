@@ -1,7 +1,7 @@
 /** One Task, from its input to its last message. */
 import { notice, type OmniMessage, type ThinkingLevelName } from "@coxswain/protocol";
 import type { ApproveFn, Session } from "@coxswain/core";
-import { ToolPermissions } from "./approval.ts";
+import type { ToolPermissions } from "./approval.ts";
 import type { Screen } from "./output/screen.ts";
 import type { TaskView } from "./output/task-view.ts";
 import { TaskOutcome } from "./task-outcome.ts";
@@ -13,7 +13,9 @@ export interface TaskOptions {
   view: TaskView;
   screen: Screen;
   signal: AbortSignal;
-  decider(permissions: ToolPermissions): ApproveFn;
+  approve: ApproveFn;
+  /** Told of the tools that there are. */
+  permissions: ToolPermissions;
   thinkingLevel?: ThinkingLevelName | undefined;
   /** Each message, before it is shown. */
   onMessage?: ((message: OmniMessage) => void) | undefined;
@@ -23,21 +25,18 @@ export interface TaskOptions {
 export async function runTask(options: TaskOptions): Promise<TaskOutcome> {
   const { session, view, screen, signal } = options;
   const outcome = new TaskOutcome();
-  const permissions = new ToolPermissions();
   const shownCalls = new ShownCalls(signal);
-  const decide = options.decider(permissions);
-  session.onNotice(({ level, code, message }) => void view.show(notice(level, code, message)));
   const messages = session.run(options.input, {
     signal,
     thinkingLevel: options.thinkingLevel,
     approve: async (toolCall) => {
       await shownCalls.until(toolCall.payload.tool_call_id);
-      return signal.aborted ? "deny" : decide(toolCall);
+      return signal.aborted ? "deny" : options.approve(toolCall);
     },
   });
   for await (const message of messages) {
     outcome.add(message);
-    permissions.add(message);
+    options.permissions.add(message);
     options.onMessage?.(message);
     await screen.free();
     await view.show(message);
@@ -48,6 +47,11 @@ export async function runTask(options: TaskOptions): Promise<TaskOutcome> {
   }
   await view.end(outcome);
   return outcome;
+}
+
+/** What happens between Tasks too: once for each Session. */
+export function showNotices(session: Session, view: TaskView): void {
+  session.onNotice(({ level, code, message }) => void view.show(notice(level, code, message)));
 }
 
 /** The engine runs ahead of its reader; a person is asked about what he has seen. */

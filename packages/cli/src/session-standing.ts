@@ -43,6 +43,11 @@ export function owedLines(messages: readonly OmniMessage[]): string[] {
   return [`[owed] ${whyOwed(messages)}, and goes along with what you say next${calls}`];
 }
 
+/** What a person is asked, who may answer with nothing where something is owed. */
+export function nextQuestion(isOwed: boolean): string {
+  return isOwed ? "What next?  (an empty line sends what is still owed)" : "What next?";
+}
+
 function whyOwed(messages: readonly OmniMessage[]): string {
   const abort = messages.findLast((message) => isPayload(message, "abort") || isPayload(message, "request_begin"));
   if (abort === undefined || !isPayload(abort, "abort")) return "the last task stopped before its end";

@@ -4,15 +4,16 @@ type State = "text" | "escape" | "csi" | "string" | "stringEscape";
 
 /** A sequence that does not end is given up after so many characters. */
 const maxSequenceLength = 256;
-const control = /[^\P{Cc}\n\t]/u;
 const everyControl = /[^\P{Cc}\n\t]/gu;
+/** With those that turn the direction of what follows: words would stand in another order than they have. */
+const control = /[\u202a-\u202e\u2066-\u2069]|[^\P{Cc}\n\t]/u;
 
 /** Streaming: a sequence that is split across two texts is taken out as if it had come in one. */
 export class ControlStripper {
   #state: State = "text";
   #length = 0;
 
-  /** Line feed and tab are the only control characters that are left. */
+  /** Line feed and tab are the only control characters that are left, and the text keeps its order. */
   push(text: string): string {
     if (this.#state === "text" && !control.test(text)) return text;
     let out = "";
@@ -102,7 +103,7 @@ function escaped(character: string): string {
 
 /** JSON in which no character can act on a terminal; it parses to the same value. */
 export function jsonLine(value: unknown): string {
-  return JSON.stringify(value).replace(/[\u007f-\u009f]/g, escaped);
+  return JSON.stringify(value).replace(/[\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, escaped);
 }
 
 /** At most `length` characters; never half a character at the end. */

@@ -1,13 +1,18 @@
 /** The standard streams of this process, and what ends with them. */
+import { systemClock } from "@coxswain/core";
 import { Lifetime } from "./lifetime.ts";
 import { OutputStream } from "./output/output-stream.ts";
 import { Screen } from "./output/screen.ts";
+import { jobControl } from "./typing/job-control.ts";
+import { Keyboard } from "./typing/keyboard.ts";
 
 export interface Terminal {
   lifetime: Lifetime;
   stdout: OutputStream;
   screen: Screen;
   stdin: NodeJS.ReadStream;
+  /** The same, key by key. */
+  keyboard: Keyboard;
   /** Somebody can be asked. */
   canAsk: boolean;
 }
@@ -27,5 +32,8 @@ export function openTerminal(): Terminal {
   const stderr = new OutputStream({ stream: process.stderr, signal, onError: () => undefined });
   const { stdin } = process;
   const screen = new Screen({ stdout, stderr, env: process.env });
-  return { lifetime, stdout, screen, stdin, canAsk: stdin.isTTY === true && stderr.isTerminal };
+  const keyboard = new Keyboard({ stdin, clock: systemClock, jobControl, interrupt: () => lifetime.interrupt() });
+  // The last thing of all: until then nothing that is typed is left to the shell.
+  lifetime.beforeEnd(async () => keyboard.close());
+  return { lifetime, stdout, screen, stdin, keyboard, canAsk: stdin.isTTY === true && stderr.isTerminal };
 }

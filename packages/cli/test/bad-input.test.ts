@@ -10,6 +10,16 @@ interface BadInput {
 }
 
 const offline = ["run", "--provider", "offline"];
+const projectConfig = "home/default_project/project_config.toml";
+const twoProviders = `[[models]]
+provider = "openai"
+model_id = "gpt-5"
+[[models]]
+provider = "my server"
+model_id = "gpt-5"
+protocol = "openai-chat"
+base_url = "http://127.0.0.1:1/v1"
+`;
 const systemConfig = "home/default_project/agents/default_agent/agent_state/system_config.yaml";
 
 const badInputs: BadInput[] = [
@@ -18,8 +28,50 @@ const badInputs: BadInput[] = [
   { name: "no model configured", args: ["run", "hi"], code: 2, says: /no default model.*offline/ },
   { name: "a missing key", args: ["run", "--provider", "openai", "-m", "x", "hi"], code: 3, says: /OPENAI_API_KEY/ },
   { name: "an unknown provider", args: ["run", "--provider", "opnai", "-m", "x", "hi"], code: 2, says: /openai/ },
+  {
+    name: "a missing key of the default model",
+    prepare: (place) => place.write(projectConfig, 'default_model = { provider = "openai", model_id = "gpt-5" }\n'),
+    args: ["run", "hi"],
+    code: 3,
+    says: /OPENAI_API_KEY.*cox models add <provider> <model_id>/,
+  },
+  {
+    name: "a provider that nobody knows, alone",
+    prepare: (place) => place.write(projectConfig, twoProviders),
+    args: ["run", "--provider", "nop", "hi"],
+    code: 2,
+    says: /there is no provider "nop"; configured are openai gpt-5, 'my server' gpt-5; known providers are openai/,
+  },
+  {
+    name: "a model that two providers have",
+    prepare: (place) => place.write(projectConfig, twoProviders),
+    args: ["run", "-m", "gpt-5", "hi"],
+    code: 2,
+    says: /"gpt-5" is configured of 2 providers; say which with --provider: "openai", "my server"/,
+  },
+  {
+    name: "no default model among those that are configured",
+    prepare: (place) => place.write(projectConfig, twoProviders),
+    args: ["run", "hi"],
+    code: 2,
+    says: /no default model; choose one with cox models default .*: openai gpt-5, 'my server' gpt-5\n$/,
+  },
+  { name: "an unknown project", args: ["run", "--project", "nope", "hi"], code: 2, says: /there is no project "nope"/ },
+  {
+    name: "the sessions of an unknown project",
+    args: ["sessions", "--project", "nope"],
+    code: 2,
+    says: /there is no project "nope"/,
+  },
   { name: "an unknown model", args: ["run", "--model", "nope", "hi"], code: 2, says: /no model "nope"/ },
-  { name: "an unknown command", args: ["rum"], code: 2, says: /rum.*cox --help/ },
+  { name: "an unknown command", args: ["rum"], code: 2, says: /rum.*to give a task.*see cox --help/ },
+  {
+    name: "an unknown command of a command",
+    args: ["trace", "shwo", "x"],
+    code: 2,
+    says: /^cox: unknown command 'shwo' \(Did you mean show\?\); see cox trace --help\n$/,
+  },
+  { name: "an argument left out", args: ["models", "add"], code: 2, says: /; see cox models add --help\n$/ },
   { name: "an unknown option", args: ["run", "--jsonn", "hi"], code: 2, says: /--jsonn.*--json/ },
   {
     name: "an unknown approval mode",
@@ -37,7 +89,12 @@ const badInputs: BadInput[] = [
   },
   { name: "an unsafe agent id", args: [...offline, "--agent", "../x", "hi"], code: 2, says: /agent id/ },
   { name: "an unsafe session id", args: ["run", "-s", "../x", "hi"], code: 2, says: /no session id/ },
-  { name: "a scenario that is not there", args: ["run", "--scenario", "none.yaml", "hi"], code: 2, says: /scenario/ },
+  {
+    name: "a scenario that is not there",
+    args: ["run", "--scenario", "none.yaml", "hi"],
+    code: 2,
+    says: /^cox: there is no scenario file ".*\/none\.yaml"; name a YAML file with --scenario\n$/,
+  },
   {
     name: "two models at once",
     args: ["run", "--scenario", "a", "--model", "b", "hi"],
@@ -133,6 +190,13 @@ test("without a command the help is shown, with exit code 2", async () => {
   const result = await cox([], { place });
   expect(result).toMatchObject({ code: 2, stdout: "" });
   expect(result.stderr).toContain("Usage: cox");
+});
+
+test("a command with commands of its own shows its help without one of them, with exit code 2", async () => {
+  await using place = await createPlace();
+  const result = await cox(["trace"], { place });
+  expect(result).toMatchObject({ code: 2, stdout: "" });
+  expect(result.stderr).toMatch(/^Usage: cox trace [^]*\n {2}help \[command\][^\n]*\n$/);
 });
 
 test("help that was asked for is on standard output, with exit code 0", async () => {

@@ -197,6 +197,14 @@ test("adding a model that is there changes it, keeps the comments, and drops the
   );
 });
 
+test("a test without a default model names those that can be chosen", async () => {
+  await using place = await createPlace();
+  await place.write(configFile, three.slice(three.indexOf("[[models]]")));
+  const { code, stderr } = await cox(["models", "test"], { place });
+  expect(code).toBe(2);
+  expect(stderr).toContain("choose one with cox models default <provider> <model_id>: anthropic claude-opus-4-5, own");
+});
+
 test("the default model is chosen, and goes with the model that is removed", async () => {
   await using place = await createPlace();
   await place.write(configFile, three);
@@ -245,6 +253,8 @@ const refused: [string, string[], RegExp, number?][] = [
   ["a test of more than a timer takes", ["test", "--timeout-ms", "2147483648"], /from 1 to 2147483647/],
   ["a test of half a millisecond", ["test", "--timeout-ms", "0.5"], /from 1 to/],
   ["a test without a key", ["test", "openai", "m"], /OPENAI_API_KEY/, 3],
+  ["a test in a project that is not there", ["test", "--project", "nope"], /there is no project "nope"/],
+  ["the list of a project that is not there", ["list", "--project", "nope"], /add .* --project nope begins one/],
   ["an unsafe project", ["list", "--project", "../x"], /no project id/],
 ];
 

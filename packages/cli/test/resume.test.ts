@@ -2,6 +2,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isPayload } from "@coxswain/protocol";
 import { expect, test } from "vitest";
+import { nextQuestion } from "../src/session-standing.ts";
 import { cox, createPlace, type Place, readTrace } from "./support.ts";
 
 const steps = ["one", "two", "three", "four"].map((text) => `  - text: step ${text}\n`).join("");
@@ -81,6 +82,11 @@ test("what is owed is told, and goes along", async () => {
     code: 2,
     stderr: expect.stringMatching(/has nothing left to send; give a prompt\n$/),
   });
+});
+
+test("an empty answer is offered only where something is owed", () => {
+  expect(nextQuestion(true)).toContain("an empty line sends what is still owed");
+  expect(nextQuestion(false)).toBe("What next?");
 });
 
 test("without any Session it is said how to begin one", async () => {

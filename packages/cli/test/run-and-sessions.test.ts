@@ -112,6 +112,16 @@ test("sessions are listed newest first, in short lines, with the id alone in its
   expect(limited.stderr).toContain("--limit");
 });
 
+test("an agent or a project that is named for the first time is told to be new", async () => {
+  await using place = await createPlace();
+  const first = await cox([...offline, "--agent", "nope", "hi"], { place });
+  expect(first.stderr).toMatch(/^\[agent\] "nope" is new, with settings and sessions of its own in .*\/nope\n/m);
+  expect((await cox([...offline, "--agent", "nope", "hi"], { place })).stderr).not.toContain("is new");
+  expect((await cox([...offline, "--project", "other", "hi"], { place })).stderr).toMatch(
+    /^\[project\] "other" is new/m,
+  );
+});
+
 test("no sessions is no fault", async () => {
   await using place = await createPlace();
   expect(await cox(["sessions"], { place })).toMatchObject({ code: 0, stdout: "" });

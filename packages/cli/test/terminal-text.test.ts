@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { callKey, shortCall, wholeCall } from "../src/tool-call-text.ts";
 import { ControlStripper, inOneLine, jsonLine, showHidden, stripControls } from "../src/terminal-text.ts";
 
-const controls = /[^\P{Cc}\n\t]/u;
+const controls = /[\u202a-\u202e\u2066-\u2069]|[^\P{Cc}\n\t]/u;
 const piece = fc.oneof(
   fc.constantFrom(
     "\x1b",
@@ -75,10 +75,15 @@ test("a message is one line", () => {
   expect(inOneLine(" a\r\n\tb\x1b[2J\u2028c ")).toBe("a b c");
 });
 
+test("no character turns the direction of what stands behind it", () => {
+  expect(stripControls("a\u202egnp.exe \u2066b\u2069 \u061c\u200fשלום")).toBe("agnp.exe b \u061c\u200fשלום");
+  expect(jsonLine("\u202e")).toBe('"\\u202e"');
+});
+
 test("JSON without control characters parses to the same", () => {
   fc.assert(
     fc.property(fc.string({ unit: "binary" }), (text) => {
-      expect(jsonLine({ text })).not.toMatch(/\p{Cc}/u);
+      expect(jsonLine({ text })).not.toMatch(controls);
       expect(JSON.parse(jsonLine({ text }))).toEqual({ text });
     }),
   );

@@ -1,6 +1,6 @@
 /** `cox demo`: Tasks on the offline model, on the same path as every other one, what can happen to them, and proof of it. */
-import type { ApproveFn, Session } from "@coxswain/core";
-import { type ApprovalMode, approvalMode, type ToolPermissions } from "../approval.ts";
+import { type ApproveFn, type Session, systemClock } from "@coxswain/core";
+import { type ApprovalMode, approvalMode, ToolPermissions } from "../approval.ts";
 import { askAtTerminal } from "../ask-at-terminal.ts";
 import { Arrivals } from "../demo/arrivals.ts";
 import { contradictions } from "../demo/proof.ts";
@@ -14,6 +14,8 @@ import { createDemoPlace } from "../demo/workspace.ts";
 import { exitCodes } from "../exit-code.ts";
 import { pathsOf } from "../open-session.ts";
 import type { Screen } from "../output/screen.ts";
+import { TextView } from "../output/text-view.ts";
+import { showNotices } from "../run-task.ts";
 import { stripControls } from "../terminal-text.ts";
 import { openTerminal, type Terminal } from "../terminal.ts";
 
@@ -39,8 +41,11 @@ async function runDemo(terminal: Terminal, flags: DemoFlags): Promise<number> {
   const arrivals = new Arrivals();
   const session = await openDemoSession(place, async (prompt) => showSent(screen, arrivals.add(prompt)));
   lifetime.beforeEnd(() => session.dispose());
-  const decider = (permissions: ToolPermissions): ApproveFn => decideInDemo({ terminal, session, mode, permissions });
-  const stage = new Stage({ session, screen, signal, decider });
+  showNotices(session, new TextView(screen));
+  if (terminal.canAsk) terminal.keyboard.hold();
+  const permissions = new ToolPermissions();
+  const approve = decideInDemo({ terminal, session, mode, permissions });
+  const stage = new Stage({ session, screen, signal, approve, permissions });
   for (const [index, scene] of scenes.entries()) {
     await play(scene, index + 1, stage, screen);
     if (stage.isOver) break;
@@ -102,12 +107,12 @@ function decideInDemo(options: {
   permissions: ToolPermissions;
 }): ApproveFn {
   const { terminal, session, mode, permissions } = options;
-  const { screen, stdin, lifetime } = terminal;
+  const { screen, keyboard, lifetime } = terminal;
   const asking = askAtTerminal({
     screen,
-    stdin,
+    keyboard,
+    clock: systemClock,
     signal: lifetime.signal,
-    interrupt: () => lifetime.interrupt(),
     preview: (toolCall) => session.preview(toolCall),
   });
   return async (toolCall) => {

@@ -68,14 +68,9 @@ async function add(terminal: Terminal, name: ModelName, flags: ModelsAddFlags): 
   return exitCodes.done;
 }
 
-async function keyOfPerson({ screen, stdin, lifetime }: Terminal, name: ModelName): Promise<string | undefined> {
+async function keyOfPerson({ screen, keyboard, lifetime }: Terminal, name: ModelName): Promise<string | undefined> {
   const question = `key of ${modelWords(name)} (not shown; Enter alone: none):`;
-  const key = await askSecret(question, {
-    screen,
-    stdin,
-    signal: lifetime.signal,
-    interrupt: () => lifetime.interrupt(),
-  });
+  const key = await askSecret(question, { screen, keyboard, signal: lifetime.signal });
   return key === "" ? undefined : key;
 }
 

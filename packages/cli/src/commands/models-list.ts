@@ -8,7 +8,7 @@ import {
 } from "@coxswain/core";
 import { exitCodes } from "../exit-code.ts";
 import { modelWords } from "../model-words.ts";
-import { type ProjectChoice, projectConfigFile } from "../open-session.ts";
+import { checkProject, type ProjectChoice, projectConfigFile } from "../open-session.ts";
 import { inOneLine, jsonLine, labelled } from "../terminal-text.ts";
 import { openTerminal, type Terminal } from "../terminal.ts";
 
@@ -24,6 +24,7 @@ export function modelsList(flags: ModelsListFlags): Promise<number> {
 
 async function list({ lifetime, screen, stdout }: Terminal, flags: ModelsListFlags): Promise<number> {
   lifetime.beforeEnd(() => screen.flush());
+  await checkProject(flags);
   const path = projectConfigFile(flags);
   const projectConfig = await loadProjectConfig(path);
   const models = await describeModels({ projectConfig, env: process.env, atMs: Date.now() });

@@ -8,9 +8,10 @@ import {
   systemClock,
 } from "@coxswain/core";
 import { exitCodes } from "../exit-code.ts";
+import { checkModelChoice } from "../model-choice.ts";
 import { modelWords } from "../model-words.ts";
 import { type TrialStep, tryModel } from "../model-trial.ts";
-import { type AgentChoice, pathsOf } from "../open-session.ts";
+import { type AgentChoice, checkProject, pathsOf } from "../open-session.ts";
 import type { Screen } from "../output/screen.ts";
 import { WaitingLine } from "../output/waiting-line.ts";
 import { cut, inOneLine, jsonLine } from "../terminal-text.ts";
@@ -68,6 +69,8 @@ async function test({ lifetime, screen, stdout }: Terminal, name: NameChoice, fl
 /** As a Session has them. */
 async function sourceOptions(name: NameChoice, flags: ModelsTestFlags): Promise<ModelSourceOptions> {
   const paths = pathsOf(flags);
+  await checkProject(flags);
+  await checkModelChoice(paths.projectConfigFile, name);
   const projectConfig = await loadProjectConfig(paths.projectConfigFile);
   const systemConfig = await loadSystemConfig(paths.systemConfigFile);
   const { timeoutMs } = flags;

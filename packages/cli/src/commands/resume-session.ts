@@ -7,7 +7,7 @@ import { approvalMode } from "../approval.ts";
 import { CliUsageError, exitCodes } from "../exit-code.ts";
 import { homeOf, openAgent } from "../open-session.ts";
 import { readPrompt } from "../prompt-text.ts";
-import { owedLines, recentLines } from "../session-standing.ts";
+import { nextQuestion, owedLines, recentLines } from "../session-standing.ts";
 import { inOneLine } from "../terminal-text.ts";
 import { openTerminal, type Terminal } from "../terminal.ts";
 import { traceStore } from "../trace-source.ts";
@@ -31,7 +31,7 @@ async function goOn(
   words: readonly string[],
   flags: ResumeFlags,
 ): Promise<number> {
-  const { lifetime, screen, stdin, canAsk } = terminal;
+  const { lifetime, screen, stdin, keyboard, canAsk } = terminal;
   const { signal } = lifetime;
   lifetime.beforeEnd(() => screen.flush());
   approvalMode(flags.approve, canAsk);
@@ -39,10 +39,11 @@ async function goOn(
   const id = given ?? (await newestSession(agent, flags));
   const session = await agent.resumeSession(id);
   lifetime.beforeEnd(() => session.dispose());
-  await showStanding(terminal, session, flags);
+  const isOwed = await showStanding(terminal, session, flags);
   let prompt = await readPrompt({ args: words, stdin, status: screen, signal });
-  if (prompt === "" && words.length === 0 && canAsk) prompt = await askForLine(terminal);
+  if (prompt === "" && words.length === 0 && canAsk) prompt = await askForLine(terminal, isOwed);
   if (signal.aborted) return exitCodes.interrupted;
+  if (canAsk) keyboard.hold();
   return runInSession(terminal, session, prompt, { ...flags, session: id });
 }
 
@@ -63,19 +64,22 @@ async function newestSession(agent: Agent, flags: ResumeFlags): Promise<string> 
   );
 }
 
-async function showStanding({ screen }: Terminal, session: Session, flags: ResumeFlags): Promise<void> {
+/** @returns Whether something is owed. */
+async function showStanding({ screen }: Terminal, session: Session, flags: ResumeFlags): Promise<boolean> {
   const { dim, yellow } = screen.style;
   await screen.line(dim(`[session] ${session.id}`));
   const seen = [];
   for await (const message of session.history()) seen.push(message);
   for (const line of recentLines(seen)) await screen.line(line);
   const { messages } = await traceStore(flags).read(session.id);
-  for (const line of owedLines(messages)) await screen.line(yellow(line));
+  const owed = owedLines(messages);
+  for (const line of owed) await screen.line(yellow(line));
+  return owed.length > 0;
 }
 
 /** One line, edited as the terminal does it. */
-async function askForLine({ lifetime, screen, stdin }: Terminal): Promise<string> {
-  await screen.line(`${screen.style.bold("What next?")}  (an empty line sends what is still owed)`);
+async function askForLine({ lifetime, screen, stdin }: Terminal, isOwed: boolean): Promise<string> {
+  await screen.line(screen.style.bold(nextQuestion(isOwed)));
   const lines = createInterface({ input: stdin, terminal: false });
   try {
     return (await lines.question("", { signal: lifetime.signal })).trim();

@@ -1,17 +1,18 @@
 /** `cox run`: one Task in the current directory. */
 import { sessionMeta, type ThinkingLevelName, userText } from "@coxswain/protocol";
-import type { ApproveFn, Session } from "@coxswain/core";
-import { type ApprovalMode, approvalMode, decideBy } from "../approval.ts";
+import { type ApproveFn, type Session, systemClock } from "@coxswain/core";
+import { type ApprovalMode, approvalMode, decideBy, ToolPermissions } from "../approval.ts";
 import { askAtTerminal } from "../ask-at-terminal.ts";
 import { CliUsageError, exitCodes } from "../exit-code.ts";
-import { openSession, type SessionChoice, traceFileOf } from "../open-session.ts";
+import { newNames, openSession, type SessionChoice, traceFileOf } from "../open-session.ts";
 import { JsonView } from "../output/json-view.ts";
 import type { StatusLines } from "../output/screen.ts";
 import { TextView } from "../output/text-view.ts";
 import { readPrompt } from "../prompt-text.ts";
-import { runTask } from "../run-task.ts";
+import { runTask, showNotices } from "../run-task.ts";
 import { inOneLine } from "../terminal-text.ts";
 import { openTerminal, type Terminal } from "../terminal.ts";
+import { startSteering } from "../typing/steering.ts";
 
 export interface RunFlags extends SessionChoice {
   approve?: ApprovalMode | undefined;
@@ -26,7 +27,7 @@ export function run(words: readonly string[], flags: RunFlags): Promise<number> 
 }
 
 async function runInTerminal(terminal: Terminal, words: readonly string[], flags: RunFlags): Promise<number> {
-  const { lifetime, screen, stdin } = terminal;
+  const { lifetime, screen, stdin, keyboard } = terminal;
   const { signal } = lifetime;
   lifetime.beforeEnd(() => screen.flush());
   approvalMode(flags.approve, terminal.canAsk);
@@ -35,8 +36,11 @@ async function runInTerminal(terminal: Terminal, words: readonly string[], flags
   if (prompt === "" && flags.session === undefined) {
     throw new CliUsageError('there is no prompt; give one, such as: cox run "What is in this directory?"');
   }
+  if (terminal.canAsk) keyboard.hold();
+  const news = await newNames(flags);
   const session = await openSession(flags);
   lifetime.beforeEnd(() => session.dispose());
+  for (const line of news) await screen.line(inOneLine(line));
   return runInSession(terminal, session, prompt, flags);
 }
 
@@ -45,7 +49,7 @@ async function runInTerminal(terminal: Terminal, words: readonly string[], flags
  * @returns The exit code.
  */
 export async function runInSession(
-  { lifetime, screen, stdin, stdout, canAsk }: Terminal,
+  { lifetime, screen, keyboard, stdout, canAsk }: Terminal,
   session: Session,
   prompt: string,
   flags: RunFlags,
@@ -58,25 +62,29 @@ export async function runInSession(
     await screen.line(screen.style.dim(`[workspace] ${inOneLine(session.meta.workspace)}`));
   const ask = askAtTerminal({
     screen,
-    stdin,
+    keyboard,
+    clock: systemClock,
     signal,
-    interrupt: () => lifetime.interrupt(),
     preview: (toolCall) => session.preview(toolCall),
   });
+  showNotices(session, view);
+  const permissions = new ToolPermissions();
+  const decide = decideBy(mode, permissions, ask);
+  const steer = (text: string): boolean => session.steer(text);
+  const stopSteering = keyboard.isHeld ? startSteering({ keyboard, screen, steer }) : undefined;
   const outcome = await runTask({
     session,
     input: prompt === "" ? [] : [userText(prompt)],
     view,
     screen,
     signal,
-    decider: (permissions) => {
-      const decide = decideBy(mode, permissions, ask);
-      return flags.approve === undefined && mode === "deny" ? tellingOnce(screen, decide) : decide;
-    },
+    permissions,
+    approve: flags.approve === undefined && mode === "deny" ? tellingOnce(screen, decide) : decide,
     thinkingLevel: flags.thinkingLevel,
   }).catch((error: unknown) => {
     throw prompt === "" ? withoutPrompt(error, session.id) : error;
   });
+  stopSteering?.();
   if (flags.json !== true && !screen.answerIsGone) {
     await screen.line(screen.style.dim(`[session] ${session.id}`));
     await screen.line(screen.style.dim(`[trace] ${await traceFileOf(flags, session.id)}`));

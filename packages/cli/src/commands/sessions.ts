@@ -1,7 +1,7 @@
 /** `cox sessions`: what there is to go on with. */
 import type { SessionSummary } from "@coxswain/core";
 import { exitCodes } from "../exit-code.ts";
-import { type AgentChoice, homeOf, openAgent } from "../open-session.ts";
+import { type AgentChoice, checkProject, homeOf, openAgent } from "../open-session.ts";
 import { cut, inOneLine, jsonLine } from "../terminal-text.ts";
 import { openTerminal, type Terminal } from "../terminal.ts";
 
@@ -20,6 +20,7 @@ export function sessions(flags: SessionsFlags): Promise<number> {
 async function list({ lifetime, screen, stdout }: Terminal, flags: SessionsFlags): Promise<number> {
   lifetime.beforeEnd(() => screen.flush());
   const agent = await openAgent(flags);
+  await checkProject(flags);
   const limit = flags.limit ?? Number.POSITIVE_INFINITY;
   let shown = 0;
   for await (const summary of agent.listSessions()) {

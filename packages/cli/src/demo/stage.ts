@@ -1,7 +1,7 @@
 /** What a scene can do: give Tasks, steer, interrupt, compact. Keeps what was seen of it. */
 import { type OmniMessage, userText } from "@coxswain/protocol";
 import type { ApproveFn, Session } from "@coxswain/core";
-import { ToolPermissions } from "../approval.ts";
+import type { ToolPermissions } from "../approval.ts";
 import { exitCodes } from "../exit-code.ts";
 import type { Screen } from "../output/screen.ts";
 import { TextView } from "../output/text-view.ts";
@@ -13,8 +13,9 @@ export interface StageParts {
   screen: Screen;
   /** Ends the demo. */
   signal: AbortSignal;
-  /** @param permissions Of the tools that there are, from the first Task on. */
-  decider(permissions: ToolPermissions): ApproveFn;
+  approve: ApproveFn;
+  /** The tools are told of only where a Trace file begins, so these hold for all Tasks. */
+  permissions: ToolPermissions;
 }
 
 export class Stage {
@@ -25,14 +26,10 @@ export class Stage {
   /** Of the first Task that did not end as its scene wants. */
   exitCode: number = exitCodes.done;
   readonly #parts: StageParts;
-  /** The tools are told of only where a Trace file begins. */
-  readonly #permissions = new ToolPermissions();
-  readonly #approve: ApproveFn;
   #interruption = new AbortController();
 
   constructor(parts: StageParts) {
     this.#parts = parts;
-    this.#approve = parts.decider(this.#permissions);
   }
 
   get isOver(): boolean {
@@ -42,7 +39,7 @@ export class Stage {
   /** @param watch Sees each message before it is shown, in time to steer and to interrupt. */
   async task(prompt: string, watch?: (message: OmniMessage) => void): Promise<void> {
     if (this.isOver) return;
-    const { session, screen, signal } = this.#parts;
+    const { session, screen, signal, approve, permissions } = this.#parts;
     await screen.line(`[prompt] ${prompt}`);
     const input = [userText(prompt)];
     this.seen.push(...input);
@@ -54,9 +51,9 @@ export class Stage {
       view: new TextView(screen),
       screen,
       signal: AbortSignal.any([signal, planned]),
-      decider: () => this.#approve,
+      approve,
+      permissions,
       onMessage: (message) => {
-        this.#permissions.add(message);
         this.seen.push(message);
         watch?.(message);
       },

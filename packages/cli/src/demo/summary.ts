@@ -1,5 +1,6 @@
 /** The end of the demo: what happened, and how to see that it did. */
 import { basename, relative } from "node:path";
+import { shellWord } from "../shell-word.ts";
 import type { DemoPlace } from "./workspace.ts";
 import { countedThrice, type Witnesses } from "./proof.ts";
 import type { Tally } from "./tally.ts";
@@ -99,8 +100,4 @@ function programCommand(path: string | undefined): string {
   if (path === undefined || basename(path) === "cox") return "cox";
   const shorter = relative(process.cwd(), path);
   return `node ${shellWord(shorter.startsWith("..") ? path : shorter)}`;
-}
-
-function shellWord(text: string): string {
-  return /^[\w./:@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

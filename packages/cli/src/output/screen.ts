@@ -23,6 +23,8 @@ export class Screen implements StatusLines {
   #statusIsOpen = false;
   #hasPassingLine = false;
   #question: Promise<unknown> | undefined;
+  /** What is being typed. */
+  #typed = "";
 
   constructor({ stdout, stderr, env }: ScreenOptions) {
     this.#stdout = stdout;
@@ -52,7 +54,14 @@ export class Screen implements StatusLines {
 
   /** A line of its own on standard error. */
   async line(text: string): Promise<void> {
-    await this.#stderr.write(`${this.#erased()}${this.#answerEnd()}${this.#statusEnd()}${text}\n`);
+    const before = `${this.#erased()}${this.#answerEnd()}${this.#statusEnd()}`;
+    await this.#stderr.write(`${before}${text}\n${this.#typedLine()}`);
+  }
+
+  /** What is being typed stays below all else, where that is possible. */
+  typing(text: string): void {
+    this.#typed = text;
+    void this.#stderr.write(this.#erased() + this.#typedLine());
   }
 
   /** Goes on where the last one ended, on standard error. */
@@ -69,7 +78,7 @@ export class Screen implements StatusLines {
 
   /** A line that the next one takes the place of; only where that is possible. */
   async passing(text: string): Promise<void> {
-    if (!this.#mayRewrite || this.#statusIsOpen || this.#answerIsOpen || this.#question !== undefined) return;
+    if (!this.#hasRoom || this.#typed !== "") return;
     const before = this.#erased();
     this.#hasPassingLine = true;
     await this.#stderr.write(before + this.style.dim(cut(text, this.#stderr.columns - 1)));
@@ -96,6 +105,11 @@ export class Screen implements StatusLines {
     await this.#stderr.flush();
   }
 
+  /** For a line that the next one takes the place of. */
+  get #hasRoom(): boolean {
+    return this.#mayRewrite && !this.#statusIsOpen && !this.#answerIsOpen && this.#question === undefined;
+  }
+
   // Each of these says what must be written first, and takes it as written: two writers never come in between.
 
   #answerEnd(): string {
@@ -108,6 +122,13 @@ export class Screen implements StatusLines {
     if (!this.#statusIsOpen) return "";
     this.#statusIsOpen = false;
     return "\n";
+  }
+
+  #typedLine(): string {
+    if (this.#typed === "" || !this.#hasRoom) return "";
+    this.#hasPassingLine = true;
+    const room = this.#stderr.columns - 4;
+    return `> ${this.#typed.length > room ? `…${this.#typed.slice(-room)}` : this.#typed}`;
   }
 
   #erased(): string {

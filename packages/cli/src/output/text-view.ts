@@ -1,5 +1,5 @@
 /** A Task for a person: the answer on standard output, the course of events on standard error. */
-import { isPayload, type OmniMessage, type RequestEndPayload } from "@coxswain/protocol";
+import { type AbortPayload, isPayload, type OmniMessage, type RequestEndPayload } from "@coxswain/protocol";
 import type { TaskOutcome } from "../task-outcome.ts";
 import { ControlStripper, inOneLine, stripControls } from "../terminal-text.ts";
 import type { Screen } from "./screen.ts";
@@ -91,12 +91,19 @@ export class TextView implements TaskView {
     }
     if (isPayload(message, "request_begin")) return this.#watchSilence();
     if (isPayload(message, "request_end")) return this.#requestEnd(message.payload);
+    if (isPayload(message, "abort")) return this.#abort(message.payload, timestamp);
     if (isPayload(message, "notice")) {
       const { level, message: words } = message.payload;
       return this.#screen.line(style[level === "info" ? "dim" : "yellow"](`[${level}] ${inOneLine(words)}`));
     }
     const words = otherEvent(message);
     if (words !== undefined) await this.#screen.line(style.dim(words));
+  }
+
+  async #abort({ undelivered = [] }: AbortPayload, timestamp: string): Promise<void> {
+    for (const line of this.#tools.aborted(timestamp)) await this.#screen.line(line);
+    for (const words of undelivered)
+      await this.#screen.line(`${this.#screen.style.yellow("[not delivered]")} ${inOneLine(words)}`);
   }
 
   #watchSilence(): void {

@@ -1,5 +1,11 @@
 /** The lines that tell of tool calls: asked for, decided, done. */
-import type { ApprovalDecision, OmniMessage, ToolCallOutputPayload, ToolCallPayload } from "@coxswain/protocol";
+import type {
+  ApprovalDecision,
+  OmniMessage,
+  StopReason,
+  ToolCallOutputPayload,
+  ToolCallPayload,
+} from "@coxswain/protocol";
 import { cut, inOneLine, stripControls } from "../terminal-text.ts";
 import { shortCall } from "../tool-call-text.ts";
 import type { Style } from "./style.ts";
@@ -49,17 +55,25 @@ export class ToolLines {
   output({ payload, timestamp }: OmniMessage<ToolCallOutputPayload>): string[] {
     const call = this.#open.get(payload.tool_call_id);
     this.#open.delete(payload.tool_call_id);
-    const name = call?.name ?? inOneLine(payload.tool_call_id);
     // A call that never began has been told of by its decision.
     if (call !== undefined && call.startedAtMs === undefined) return [];
-    const status = payload.stop_reason ?? "completed";
-    const tookMs = Date.parse(timestamp) - (call?.startedAtMs ?? Date.parse(timestamp));
-    const took = ` (${(Math.max(0, tookMs) / 1000).toFixed(2)} s)`;
-    const head =
-      status === "completed"
-        ? `${this.#style.green("[done]")} ${name}${this.#style.dim(took)}`
-        : `${this.#style.red(`[${status}]`)} ${name}${this.#style.dim(took)}`;
+    const told = call ?? { name: inOneLine(payload.tool_call_id), startedAtMs: undefined };
+    const head = this.#head(payload.stop_reason ?? "completed", told, timestamp);
     return [head, ...this.#tail(payload.output), ...images(payload)];
+  }
+
+  /** Calls that an interrupt has cut before they said anything: of those no output is recorded. */
+  aborted(timestamp: string): string[] {
+    const started = [...this.#open.values()].filter((call) => call.startedAtMs !== undefined);
+    this.#open.clear();
+    return started.map((call) => this.#head("aborted", call, timestamp));
+  }
+
+  #head(status: StopReason, call: OpenCall, timestamp: string): string {
+    const tookMs = Date.parse(timestamp) - (call.startedAtMs ?? Date.parse(timestamp));
+    const took = this.#style.dim(` (${(Math.max(0, tookMs) / 1000).toFixed(2)} s)`);
+    const label = status === "completed" ? this.#style.green("[done]") : this.#style.red(`[${status}]`);
+    return `${label} ${call.name}${took}`;
   }
 
   #tail(output: string): string[] {

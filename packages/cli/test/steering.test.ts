@@ -1,0 +1,116 @@
+import { Writable } from "node:stream";
+import { expect, test } from "vitest";
+import { OutputStream } from "../src/output/output-stream.ts";
+import { Screen } from "../src/output/screen.ts";
+import { startSteering } from "../src/typing/steering.ts";
+import { createKeyboard, turnsOfTheEventLoop } from "./keyboard.ts";
+
+function setUp({ isRunning = true } = {}) {
+  let shown = "";
+  const sink = Object.assign(
+    new Writable({
+      write(chunk: Buffer, _encoding, done) {
+        shown += chunk.toString();
+        done();
+      },
+    }),
+    { isTTY: true, columns: 20 },
+  );
+  const { keys, controller, keyboard, jobControl } = createKeyboard();
+  const output = new OutputStream({ stream: sink, signal: controller.signal, onError: () => undefined });
+  const screen = new Screen({ stdout: output, stderr: output, env: { NO_COLOR: "1" } });
+  const said: string[] = [];
+  const steer = (text: string): boolean => {
+    if (isRunning) said.push(text);
+    return isRunning;
+  };
+  keyboard.hold();
+  const stop = startSteering({ keyboard, screen, steer });
+  return { keys, controller, keyboard, jobControl, screen, said, stop, shown: () => shown };
+}
+
+test("a line that is typed while a Task runs is said to it, and shown as such", async () => {
+  const { keys, said, shown } = setUp();
+  for (const piece of ["look in", "to b", "\x7fa.txt", "\r", "\r"]) await keys.type(piece);
+  expect(said).toEqual(["look into a.txt"]);
+  expect(shown()).toContain("[steer] goes with the next request: look into a.txt\n");
+});
+
+test("lines that are pasted together are one thing to say, and control codes are no part of it", async () => {
+  const { keys, said } = setUp();
+  await keys.type("\x1b[200~one\rtwo\x1b[31m\r\x1b[201~");
+  expect(said).toEqual(["one\ntwo"]);
+});
+
+test("a character that comes in two halves is one", async () => {
+  const { keys, said } = setUp();
+  const bytes = Buffer.from("\u00fc\r");
+  keys.write(bytes.subarray(0, 1));
+  await turnsOfTheEventLoop(3);
+  keys.write(bytes.subarray(1));
+  await turnsOfTheEventLoop(3);
+  expect(said).toEqual(["\u00fc"]);
+});
+
+test("what is being typed stays below what is shown meanwhile, in one row", async () => {
+  const { keys, screen, shown } = setUp();
+  await keys.type("and then all of the rest");
+  await screen.line("[done] x");
+  const row = "> \u2026 all of the rest";
+  expect(shown().slice(shown().indexOf(row))).toBe(`${row}\r\x1b[K[done] x\n${row}`);
+});
+
+test("what nobody can hear is told to be unsent", async () => {
+  const { keys, said, shown } = setUp({ isRunning: false });
+  await keys.type("too late\r");
+  expect(said).toEqual([]);
+  expect(shown()).toContain("[not sent] too late\n");
+});
+
+test.each(["a question", "the end"])(
+  "a line that was begun before %s is not said, and told to be unsent",
+  async (what) => {
+    const { keys, keyboard, said, shown, stop } = setUp();
+    await keys.type("and be qui");
+    if (what === "the end") stop();
+    const answered = keyboard.listen({ keys: () => undefined });
+    await keys.type("ck\r");
+    answered();
+    expect(said).toEqual([]);
+    expect(shown()).toContain("[not sent] and be qui\n");
+  },
+);
+
+test("Ctrl-C interrupts, and the terminal stays ours until the end", async () => {
+  const { keys, controller, keyboard, stop } = setUp();
+  await keys.type("\x03");
+  expect(controller.signal.aborted).toBe(true);
+  stop();
+  expect(keys.modes).toEqual([true]);
+  keyboard.close();
+  expect(keys.modes).toEqual([true, false]);
+});
+
+test("Ctrl-Z gives the terminal back before it stops, and takes it again when it goes on in the foreground", async () => {
+  const { keys, keyboard, jobControl, said } = setUp();
+  await keys.type("\x1a");
+  expect(jobControl.suspended).toBe(1);
+  await turnsOfTheEventLoop(2);
+  expect(keys.modes).toEqual([true, false, true]);
+  await keys.type("go\r");
+  expect(said).toEqual(["go"]);
+  jobControl.hasTerminal = false;
+  await keys.type("\x1a");
+  await turnsOfTheEventLoop(2);
+  expect(keys.modes).toEqual([true, false, true, false]);
+  keyboard.close();
+  expect(keys.modes).toEqual([true, false, true, false]);
+});
+
+test("a command in the background leaves the terminal alone", () => {
+  const { keys, keyboard, jobControl } = createKeyboard();
+  jobControl.hasTerminal = false;
+  keyboard.hold();
+  expect(keys.modes).toEqual([]);
+  expect(keyboard.isHeld).toBe(false);
+});

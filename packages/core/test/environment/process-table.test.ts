@@ -4,7 +4,12 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { endProcesses, interruptProcesses } from "../../src/environment/command/end-processes.ts";
-import { markerName, type ProcessEntry, processesOf } from "../../src/environment/command/process-table.ts";
+import {
+  markerName,
+  type ProcessEntry,
+  processesOf,
+  processTable,
+} from "../../src/environment/command/process-table.ts";
 import { isAlive, untilGone } from "./support.ts";
 import { createBackgroundWorld, makeGate } from "./support/background.ts";
 import { bundle } from "./support/bundle.ts";
@@ -85,6 +90,17 @@ test("processes are found also when descriptors are few, or there is none for a 
   await using program = await bundle(new URL("./support/few-descriptors.ts", import.meta.url));
   const limited = ["-c", 'ulimit -n 64; exec "$@"', "sh", process.execPath, program.path, marker];
   expect(execFileSync("sh", limited, { encoding: "utf8" })).toBe("30 30\n");
+});
+
+test("a process is found by its marker also while it becomes another program", async () => {
+  const marker = `always-another.${process.pid}`;
+  const becomes = ["-c", 'exec setsid sh -c "$0" "$0"', 'exec sh -c "$0" "$0"'];
+  const child = spawn("sh", becomes, { env: { [markerName]: marker, PATH: process.env.PATH }, stdio: "ignore" });
+  onTestFinished(() => ended(child));
+  await once(child, "spawn");
+  for (let look = 0; look < 40; look++) {
+    expect((await processTable()).filter((one) => one.marker === marker).map(({ pid }) => pid)).toEqual([child.pid]);
+  }
 });
 
 test("the end of a Session does not wait for ever for a command that cannot be signalled, and warns of it", async () => {

@@ -10,9 +10,9 @@ export const markerName = "COXSWAIN_COMMAND";
 
 /** So many processes are looked at before others get their turn. */
 const processesPerTurn = 128;
-/** Real time: without a descriptor to spare the table is not known, and others may soon give one back. */
-const noDescriptorWaitMs = 15;
-const noDescriptorRounds = 20;
+/** Real time: what cannot be seen for a moment, for want of a descriptor or because it is just changing, soon can. */
+const unclearWaitMs = 15;
+const unclearRounds = 20;
 
 export interface ProcessEntry {
   pid: number;
@@ -65,44 +65,82 @@ function isAnothers(table: readonly ProcessEntry[], pid: number | undefined): bo
 
 /** One file at a time: descriptors may be few, and a process that cannot be looked at for want of one is not gone. */
 async function linuxTable(): Promise<ProcessEntry[]> {
+  const table = new LinuxTable();
   for (let round = 1; ; round++) {
+    const isLast = round === unclearRounds;
     try {
-      return await readLinuxTable();
+      if ((await table.read()) || isLast) return table.entries();
+      if (!table.hasUnclear) continue;
     } catch (error) {
       const code = errnoOf(error);
-      if ((code !== "EMFILE" && code !== "ENFILE") || round === noDescriptorRounds) throw error;
-      await delay(noDescriptorWaitMs);
+      if ((code !== "EMFILE" && code !== "ENFILE") || isLast) throw error;
     }
+    await delay(unclearWaitMs);
   }
 }
 
-async function readLinuxTable(): Promise<ProcessEntry[]> {
-  const entries: ProcessEntry[] = [];
-  const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
-  for (const [index, pid] of pids.entries()) {
-    if (index % processesPerTurn === processesPerTurn - 1) await new Promise((resolve) => setImmediate(resolve));
-    const entry = linuxEntry(Number(pid));
-    if (entry !== undefined) entries.push(entry);
+/**
+ * Read in rounds. Whoever ended while others were read may have started one that is not in the list yet, and whoever
+ * is in the middle of becoming another program says nothing of its variables: both need another look.
+ */
+class LinuxTable {
+  readonly #seen = new Map<string, ProcessEntry | undefined>();
+  #unclear: ProcessEntry[] = [];
+
+  get hasUnclear(): boolean {
+    return this.#unclear.length > 0;
   }
-  return entries;
+
+  entries(): ProcessEntry[] {
+    return [...this.#seen.values(), ...this.#unclear].filter((entry) => entry !== undefined);
+  }
+
+  /** Looks at those who are new. Gives whether nobody can be missing. */
+  async read(): Promise<boolean> {
+    this.#unclear = [];
+    let hasEnded = false;
+    const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name) && !this.#seen.has(name));
+    for (const [index, pid] of pids.entries()) {
+      if (index % processesPerTurn === processesPerTurn - 1) await new Promise((resolve) => setImmediate(resolve));
+      const { entry, isUnclear } = linuxProcess(Number(pid));
+      if (entry === undefined) hasEnded = true;
+      if (isUnclear && entry !== undefined) this.#unclear.push(entry);
+      else this.#seen.set(pid, entry);
+    }
+    return !hasEnded && !this.hasUnclear;
+  }
 }
 
-function linuxEntry(pid: number): ProcessEntry | undefined {
-  const stat = readIfThere(`/proc/${pid}/stat`);
+/** Of the fields in `/proc/<pid>/stat`, without the number and the name: where they stand. */
+const stateField = 0;
+const flagsField = 6;
+const variablesField = 47;
+const kernelThread = 0x200000;
+
+/** No entry for one that has ended. */
+function linuxProcess(pid: number): { entry?: ProcessEntry; isUnclear: boolean } {
+  const stat = readIfThere(`/proc/${pid}/stat`) ?? "";
   // The name, in parentheses, may hold anything.
-  const [state, parentPid, groupId, sessionId] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  if (state === undefined || state === "" || state === "Z" || state === "X") return undefined;
-  const marker = markerIn(readIfThere(`/proc/${pid}/environ`).split("\0"));
-  return { pid, parentPid: Number(parentPid), groupId: Number(groupId), sessionId: Number(sessionId), marker };
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  const state = fields[stateField];
+  if (state === undefined || state === "" || state === "Z" || state === "X") return { isUnclear: false };
+  const variables = readIfThere(`/proc/${pid}/environ`);
+  const isKernels = (Number(fields[flagsField]) & kernelThread) !== 0;
+  const [, parentPid, groupId, sessionId] = fields;
+  const marker = markerIn((variables ?? "").split("\0"));
+  const entry = { pid, parentPid: Number(parentPid), groupId: Number(groupId), sessionId: Number(sessionId), marker };
+  // From where to where they stand in its memory: nowhere yet, or somewhere by now.
+  const [start, end] = fields.slice(variablesField);
+  return { entry, isUnclear: variables === "" && !isKernels && (end === "0" || start !== end) };
 }
 
-/** Empty for a process that has ended, and for what is not ours to read. @throws Error for any other reason */
-function readIfThere(path: string): string {
+/** `undefined` for a process that has ended, and for what is not ours to read. @throws Error for any other reason */
+function readIfThere(path: string): string | undefined {
   try {
     return readFileSync(path, "latin1");
   } catch (error) {
     const code = errnoOf(error);
-    if (isGone(error) || code === "EACCES" || code === "EPERM") return "";
+    if (isGone(error) || code === "EACCES" || code === "EPERM") return undefined;
     throw error;
   }
 }

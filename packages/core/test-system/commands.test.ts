@@ -109,6 +109,13 @@ describe("a command in a strict sandbox", () => {
     expect(typed.output).toContain("got y");
   });
 
+  it("opens what is typed by its name", async () => {
+    const started = await world.exec("cat /dev/stdin; echo over", { stdin: true, yield_time_ms: 250 });
+    const id = /process_id[^\w]+([\w-]+)/.exec(started.output)?.[1];
+    const typed = await run(world.environment, "input_command", { process_id: id, chars: "line\n\u0004" });
+    expect(typed.output).toBe("line\nover\n[exit code: 0]");
+  });
+
   it("is ended with all it started, whether it was interrupted, killed, out of time, or the Session closed", async () => {
     const stubborn = (mark: number): string =>
       `trap '' TERM; (trap '' TERM; setsid sleep ${mark}) & (env -i sleep ${mark}) & nohup sleep ${mark} >/dev/null & echo ready; while :; do sleep ${mark}; done`;

@@ -1,11 +1,12 @@
 /** One running shell command: a process group of its own, its streams, and its end with all that it started. */
 import type { ChildProcess } from "node:child_process";
 import { closeSync, existsSync } from "node:fs";
-import type { Readable } from "node:stream";
+import type { Readable, Writable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import { CommandInput } from "./command-input.ts";
 import type { CommandSandbox, Launch } from "./command-sandbox.ts";
 import { endLeftOver, endProcesses, interruptProcesses } from "./end-processes.ts";
+import { openInputPipe, writeInputPipe } from "./input-pipe.ts";
 import { startLaunch } from "./launch.ts";
 import { openOutputPipe, readOutputPipe } from "./output-pipe.ts";
 import { type CommandIdentity, markerName } from "./process-table.ts";
@@ -22,6 +23,12 @@ export interface CommandStart {
   takesInput: boolean;
   sandbox: CommandSandbox | undefined;
   onOutput: (bytes: Uint8Array) => void;
+}
+
+/** Our ends. */
+interface Streams {
+  input: Writable | null;
+  output: Readable | null;
 }
 
 export interface CommandExit {
@@ -53,25 +60,34 @@ export class CommandProcess implements CommandIdentity {
   /** @throws Error when the shell cannot be started; the message says why. ToolError when the sandbox does not take it. */
   static async start(start: CommandStart): Promise<CommandProcess> {
     const launch = launchOf(start);
-    const pipe = await openOutputPipe(start.sandbox);
+    const [output, input] = await Promise.all([
+      openOutputPipe(start.sandbox),
+      start.takesInput ? openInputPipe() : undefined,
+    ]);
     try {
-      const input = start.takesInput ? "pipe" : "ignore";
-      const child = await startLaunch(launch, { input, output: pipe?.writer ?? "pipe" });
-      return new CommandProcess(child, pipe === undefined ? child.stdout : readOutputPipe(pipe), start);
+      const child = await startLaunch(launch, {
+        input: input?.reader ?? (start.takesInput ? "pipe" : "ignore"),
+        output: output?.writer ?? "pipe",
+      });
+      const streams = {
+        input: input === undefined ? child.stdin : writeInputPipe(input),
+        output: output === undefined ? child.stdout : readOutputPipe(output),
+      };
+      return new CommandProcess(child, streams, start);
     } catch (error) {
-      if (pipe !== undefined) closeSync(pipe.reader);
+      for (const ours of [output?.reader, input?.writer]) if (ours !== undefined) closeSync(ours);
       throw error;
     } finally {
-      if (pipe !== undefined) closeSync(pipe.writer);
+      for (const theirs of [output?.writer, input?.reader]) if (theirs !== undefined) closeSync(theirs);
     }
   }
 
-  private constructor(child: ChildProcess, output: Readable | null, start: CommandStart) {
+  private constructor(child: ChildProcess, { input, output }: Streams, start: CommandStart) {
     if (child.pid === undefined || output === null) throw new Error("The shell was started without a pipe.");
     this.pid = child.pid;
     this.marker = start.marker;
     this.isWrapped = start.sandbox !== undefined;
-    this.input = child.stdin === null ? undefined : new CommandInput(child.stdin);
+    this.input = input === null ? undefined : new CommandInput(input);
     this.#child = child;
     this.#output = output;
     output.on("data", (bytes: Buffer) => {
@@ -96,6 +112,7 @@ export class CommandProcess implements CommandIdentity {
   /** Nobody waits any more for one that cannot be ended, and our own process may end before it. */
   abandon(): void {
     this.#child.unref();
+    this.input?.close();
     this.#output.destroy();
   }
 

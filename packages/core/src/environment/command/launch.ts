@@ -5,7 +5,7 @@ import { Duplex } from "node:stream";
 import type { Launch } from "./command-sandbox.ts";
 
 export interface LaunchStreams {
-  input: "pipe" | "ignore";
+  input: number | "pipe" | "ignore";
   /** One for both kinds of output keeps their order; what complains before the program runs is heard too. */
   output: number | "pipe";
 }

@@ -17,7 +17,7 @@ import { endDetails, judge, type RetryLimits, type Tries, type Verdict } from ".
 import { engineDefaults } from "./defaults.ts";
 import { eventLoopTurn } from "./event-loop.ts";
 import type { EngineParts, OpenRequest, Run } from "./run.ts";
-import type { Call } from "./turn.ts";
+import type { Call } from "./turn-driver.ts";
 
 export interface AttemptRequest {
   purpose: "turn" | "summary";

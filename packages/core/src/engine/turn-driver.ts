@@ -6,13 +6,16 @@ import {
   type OpenSegment,
   parseOmniMessage,
   type ToolCallOutputPayload,
+  type ToolCallPayload,
 } from "@coxswain/protocol";
 import { engineDefaults } from "./defaults.ts";
 import { eventLoopTurn } from "./event-loop.ts";
 import type { Interruption } from "./interruption.ts";
 import type { ApproveFn, EnvironmentInterface } from "./ports.ts";
 import type { Recorder } from "./recorder.ts";
-import { type Call, newTurn, step, type Turn, type TurnEffect, type TurnInput } from "./turn.ts";
+import { newTurn, step, type Turn, type TurnEffect, type TurnInput } from "./turn.ts";
+
+export type Call = OmniMessage<ToolCallPayload>;
 
 type ToolStream = ReturnType<EnvironmentInterface["executeTool"]>;
 
@@ -37,6 +40,8 @@ export class TurnDriver {
   readonly settled: Promise<void>;
   #settle: () => void = () => undefined;
   #turn: Turn = newTurn;
+  /** By slot. */
+  readonly #calls: Call[] = [];
 
   constructor(options: TurnDriverOptions) {
     this.#options = options;
@@ -45,13 +50,10 @@ export class TurnDriver {
     });
   }
 
-  get hasCalls(): boolean {
-    return this.#turn.slots.length > 0;
-  }
-
   /** A complete call left the model's stream and is in the Trace. */
   add(call: Call): void {
-    this.#step({ at: "call", call });
+    this.#calls.push(call);
+    this.#step({ at: "call" });
   }
 
   endStream(): void {
@@ -71,17 +73,17 @@ export class TurnDriver {
   }
 
   async #carryOut(effect: TurnEffect): Promise<void> {
+    if (effect.do === "settle") return this.#settle();
+    const call = this.#calls[effect.slot] as Call;
     switch (effect.do) {
       case "ask":
-        return this.#step({ at: "decided", slot: effect.slot, decision: await this.#decide(effect.call) });
+        return this.#step({ at: "decided", slot: effect.slot, decision: await this.#decide(call) });
       case "execute":
-        await this.#execute(effect.call);
-        return this.#step({ at: "closed", slot: effect.slot });
+        await this.#execute(call);
+        return this.#step({ at: "closed" });
       case "refuse":
-        await this.#refuse(effect.call, effect.decision);
-        return this.#step({ at: "closed", slot: effect.slot });
-      case "settle":
-        return this.#settle();
+        await this.#refuse(call, effect.decision);
+        return this.#step({ at: "closed" });
       default:
         return effect satisfies never;
     }

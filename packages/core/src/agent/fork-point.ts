@@ -1,6 +1,7 @@
 /** Where a Session can be forked: behind each of its completed turns. Pure. */
 import type { OmniMessage } from "@coxswain/protocol";
 import { UsageError } from "../engine/error.ts";
+import { Ledger } from "../engine/ledger.ts";
 import type { RecordedContext } from "../engine/ports.ts";
 
 export interface ForkPoint {
@@ -50,71 +51,36 @@ export function forkPoint(contexts: readonly RecordedContext[], turn?: number, c
 /** For each completed turn the index behind its last record, the outputs of its calls included. */
 function turnEnds(messages: readonly OmniMessage[]): number[] {
   const ends: number[] = [];
-  let [isInRequest, isCommitted, isCompacting] = [false, false, false];
-  let hasEnded = false;
-  const close = (index: number): void => {
-    if (isCommitted) ends.push(index);
-    isCommitted = false;
-    hasEnded = false;
-  };
-  for (const [index, { payload }] of messages.entries()) {
-    if (isCompacting && !belongsToCompaction(payload)) isCompacting = false;
-    if (payload.type === "compaction_end") isCompacting = false;
-    if (isCompacting) continue;
-    if (hasEnded && !belongsToTurn(payload)) close(index);
-    switch (payload.type) {
-      case "compaction_begin":
-        close(index);
-        isCompacting = true;
-        break;
-      case "request_begin":
-        close(index);
-        isInRequest = true;
-        break;
-      case "token_usage":
-        if (isInRequest) isCommitted = true;
-        break;
-      case "request_end":
-        isCommitted ||= isInRequest && payload.status === "completed";
-        isInRequest = false;
-        hasEnded = true;
-        break;
-      case "abort":
-        // Its process died before it could tell the request's end.
-        close(index);
-        isInRequest = false;
-        break;
-      default:
+  const ledger = new Ledger();
+  let isCommitted = false;
+  for (const [index, message] of messages.entries()) {
+    if (isCommitted && isBehindTurn(message, ledger.unfinished().request)) {
+      ends.push(index);
+      isCommitted = false;
     }
+    const { isTurnOpen, sessionTurns } = ledger;
+    ledger.apply(message);
+    isCommitted ||= isTurnOpen && ledger.sessionTurns > sessionTurns;
   }
-  close(messages.length);
-  return ends;
+  return isCommitted ? [...ends, messages.length] : ends;
 }
 
-/** What comes of its calls after the model has ended. */
-function belongsToTurn({ type }: OmniMessage["payload"]): boolean {
-  return (
-    type === "approval_decision" ||
-    type === "tool_call_output" ||
-    type === "subagent" ||
-    type === "notice" ||
-    type === "token_usage"
-  );
-}
-
-/** What cannot says that the compaction was never closed. */
-function belongsToCompaction(payload: OmniMessage["payload"]): boolean {
-  switch (payload.type) {
-    case "text":
-      return payload.role === "assistant" || payload.sender === "harness";
-    case "image_url":
-    case "inline_data":
-    case "tool_call_output":
+/** @param isInRequest The model has committed the turn, and has not ended. */
+function isBehindTurn({ payload: { type } }: OmniMessage, isInRequest: boolean): boolean {
+  switch (type) {
+    case "request_end":
+    case "token_usage":
+    // What comes of its calls.
     case "approval_decision":
-    case "abort":
-    case undefined:
+    case "tool_call_output":
+    case "subagent":
+    case "notice":
       return false;
-    default:
+    case "request_begin":
+    case "compaction_begin":
+    case "abort":
       return true;
+    default:
+      return !isInRequest;
   }
 }

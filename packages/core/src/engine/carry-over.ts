@@ -42,6 +42,11 @@ export function isCut({ payload }: OmniMessage): boolean {
   return "stop_reason" in payload && !isCompleted(payload);
 }
 
+/** What a run says that came to its last turn: no words of the model's. */
+export function isLastWord({ payload }: OmniMessage): boolean {
+  return payload.type === "text" && payload.stop_reason === "failed" && payload.text.startsWith("[reached max turns");
+}
+
 /** One output for each call, in call order; placeholders where none has come. */
 export function pairOutputs(
   calls: readonly OmniMessage<ToolCallPayload>[],

@@ -16,6 +16,7 @@ import {
 import {
   harnessText,
   isCut,
+  isLastWord,
   isWholeCall,
   type MissingOutputReason,
   pairOutputs,
@@ -102,6 +103,11 @@ export class Ledger {
   /** The input of the request whose `request_begin` was applied last. */
   requestInput(): OmniMessage[] {
     return this.#context.turn?.sent ?? [];
+  }
+
+  /** A turn has begun with a request, and is neither committed nor stopped. */
+  get isTurnOpen(): boolean {
+    return this.#context.turn?.isImplied === false;
   }
 
   /** What a turn that began now would carry. */
@@ -334,11 +340,6 @@ export class Ledger {
     this.#sessionTurns = 0;
     this.#fromCompaction = true;
   }
-}
-
-/** What a run says that came to its last turn: no words of the model's. */
-function isLastWord({ payload }: OmniMessage): boolean {
-  return payload.type === "text" && payload.stop_reason === "failed" && payload.text.startsWith("[reached max turns");
 }
 
 /** Tokens of a request on top of the Session's. */

@@ -66,37 +66,24 @@ export interface ImpliedRequest {
 export function impliedRequests(messages: readonly OmniMessage[], initial?: EngineState): ImpliedRequest[] {
   const ledger = new Ledger(initial);
   const requests: ImpliedRequest[] = [];
-  let compaction: { input: OmniMessage[]; isCut: boolean } | undefined;
-  let [isTurnOpen, isInRequest] = [false, false];
+  let summary: Pick<ImpliedRequest, "input" | "isCut"> | undefined;
   for (const [index, message] of messages.entries()) {
     const { payload } = message;
     if (payload.type === "compaction_begin") {
-      const refused = (): OmniMessage[] =>
-        ledger.requestInput().filter(({ payload: { type } }) => type === "tool_call_output");
-      compaction = { input: isTurnOpen ? refused() : ledger.owedInput(), isCut: isTurnOpen };
+      const isCut = ledger.isTurnOpen;
+      const refused = ledger.requestInput().filter(({ payload: { type } }) => type === "tool_call_output");
+      summary = { input: isCut ? refused : ledger.owedInput(), isCut };
     } else if (payload.type === "compaction_end") {
-      compaction = undefined;
-    } else if (compaction !== undefined && payload.type === "text" && payload.sender === "harness") {
-      compaction.input.push(message);
+      summary = undefined;
+    } else if (payload.type === "text" && payload.sender === "harness") {
+      summary?.input.push(message);
     }
     ledger.apply(message);
-    if (payload.type === "request_begin") {
-      const sent = compaction ?? { input: ledger.requestInput(), isCut: false };
-      requests.push({ index, purpose: compaction === undefined ? "turn" : "summary", ...sent, input: [...sent.input] });
-    }
-    if (compaction !== undefined) continue;
-    if (payload.type === "request_begin") isTurnOpen = true;
-    else if (payload.type === "abort" || isCommit(payload, isInRequest)) isTurnOpen = false;
-    isInRequest = payload.type === "request_begin" || (isInRequest && payload.type !== "request_end");
+    if (payload.type !== "request_begin") continue;
+    const { input, isCut } = summary ?? { input: ledger.requestInput(), isCut: false };
+    requests.push({ index, purpose: summary === undefined ? "turn" : "summary", input: [...input], isCut });
   }
   return requests;
-}
-
-function isCommit(payload: OmniMessage["payload"], isInRequest: boolean): boolean {
-  return (
-    isInRequest &&
-    (payload.type === "token_usage" || (payload.type === "request_end" && payload.status === "completed"))
-  );
 }
 
 function fold(messages: readonly OmniMessage[]): Ledger {

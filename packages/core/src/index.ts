@@ -37,7 +37,16 @@ export {
 } from "./config/project-config.ts";
 export { loadSystemConfig, type SystemConfig } from "./config/system-config.ts";
 export { ContextEngine, type ContextEngineOptions, type EngineActivity } from "./engine/context-engine.ts";
-export { type ImpliedRequest, impliedRequests, missingRecords, replayTrace, unwrittenInput } from "./engine/replay.ts";
+export {
+  type ImpliedRequest,
+  impliedRequests,
+  missingRecords,
+  newestUsage,
+  replayTrace,
+  takeUp,
+  type TakeUpOptions,
+  unwrittenInput,
+} from "./engine/replay.ts";
 export { SessionBusyError, UsageError } from "./engine/error.ts";
 export { systemClock } from "./shared/system-clock.ts";
 export { engineDefaults } from "./engine/defaults.ts";

@@ -1,7 +1,7 @@
 /** A new Session that begins where a turn of another one ended. */
-import { createBuilders, isSessionMeta, type OmniMessage, readTokenCounts, type TokenCounts } from "@coxswain/protocol";
+import { createBuilders, isSessionMeta, type OmniMessage } from "@coxswain/protocol";
 import type { RecordedContext, TraceSink } from "../engine/ports.ts";
-import { missingRecords, replayTrace } from "../engine/replay.ts";
+import { newestUsage, takeUp } from "../engine/replay.ts";
 import { readContexts } from "../session/contexts.ts";
 import type { Session } from "../session/session.ts";
 import { systemClock } from "../shared/system-clock.ts";
@@ -55,30 +55,18 @@ export async function forkSession(setting: SessionSetting, sessionId: string, op
   const meta = build.sessionMeta({ ...oldMeta.payload, session_id: newId });
   const place = `turn ${point.turn} of context ${point.context}`;
   const origin = build.notice("info", "forked", `forked from ${sessionId} after ${place}`);
-  const repairs = missingRecords(last, now);
   const copies = point.contexts.map((messages) => messages.map((message) => (isSessionMeta(message) ? meta : message)));
-  copies.at(-1)?.push(origin, ...repairs);
+  const { missing, state } = takeUp(copies.at(-1) ?? [], { usageBefore: newestUsage(point.contexts), now });
+  copies.at(-1)?.push(origin, ...missing);
   const trace = await store.open(newId);
   try {
     await writeContexts(trace, copies);
-    const state = replayTrace(copies.at(-1) ?? []);
-    const sessionTokens = newestUsage(point.contexts) ?? state.sessionTokens;
     const notices = warningNotices([...config.project.warnings, ...model.warnings]);
     const unreadable = recorded.filter(({ skippedLines, tornTail }) => tornTail || skippedLines.length > 0);
     if (unreadable.length > 0) {
       notices.push(notice("trace_damaged", `unreadable lines of ${sessionId} were left out of the fork`));
     }
-    const pieces = {
-      sessionId: newId,
-      model,
-      meta,
-      sandbox,
-      store,
-      trace,
-      state: { ...state, sessionTokens },
-      notices,
-    };
-    return compose(setting, config, pieces);
+    return compose(setting, config, { sessionId: newId, model, meta, sandbox, store, trace, state, notices });
   } catch (error) {
     await trace.close();
     throw error;
@@ -91,11 +79,4 @@ async function writeContexts(trace: TraceSink, contexts: readonly OmniMessage[][
     if (trace.writeAll !== undefined) await trace.writeAll(messages);
     else for (const message of messages) await trace.write(message);
   }
-}
-
-function newestUsage(contexts: readonly OmniMessage[][]): TokenCounts | undefined {
-  for (const { payload } of contexts.flat().toReversed()) {
-    if (payload.type === "token_usage") return readTokenCounts(payload.session);
-  }
-  return undefined;
 }

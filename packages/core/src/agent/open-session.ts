@@ -14,7 +14,7 @@ import { fillPromptTemplate } from "../config/prompt-template.ts";
 import { loadSystemConfig, type SystemConfig } from "../config/system-config.ts";
 import { ContextEngine } from "../engine/context-engine.ts";
 import type { CompactionSettings, EngineState, EnvironmentInterface, TraceSink, TraceStore } from "../engine/ports.ts";
-import { missingRecords, replayTrace } from "../engine/replay.ts";
+import { takeUp } from "../engine/replay.ts";
 import { builtInTools } from "../environment/built-in-tools.ts";
 import { LocalEnvironment } from "../environment/local-environment.ts";
 import type { OpenedSandbox } from "../environment/sandbox/open-sandbox.ts";
@@ -31,7 +31,7 @@ import { TraceError } from "../trace/trace-error.ts";
 import type { AgentOptions, CreateSessionOptions } from "./create-agent.ts";
 import { type ModelSource, modelSource } from "./model-source.ts";
 import { openSessionSandbox } from "./session-sandbox.ts";
-import { readMetaBefore, readUnwrittenInput } from "./unwritten-input.ts";
+import { readContextBefore, readMetaBefore } from "./unwritten-input.ts";
 import { checkWorkspace, openWorkspace } from "./workspace.ts";
 
 /** An agent's own, over all its Sessions. */
@@ -97,17 +97,15 @@ export async function resumeSession(setting: SessionSetting, sessionId: string):
     await checkWorkspace(workspace, "bring it back to go on with this session, or begin a new one");
     const model = await openModel(setting, config, provider, modelId);
     const sandbox = await sandboxOf(setting, config, { sessionId, workspace });
-    const unwritten = await readUnwrittenInput(store, sessionId, messages);
-    const missing = [...unwritten, ...missingRecords(messages, () => systemClock.now())];
+    const before = await readContextBefore(store, sessionId, messages);
+    const { missing, state } = takeUp(messages, { before, usageBefore, now: () => systemClock.now() });
     const notices = warningNotices([...config.project.warnings, ...model.warnings]);
     notices.push(...(await writeAtOpening(trace, missing)));
-    const state = replayTrace([...messages, ...missing]);
     if (tornTail) notices.push(notice("trace_torn", "the last record of this Session was cut and has been dropped"));
     if (skippedLines.length > 0) {
       notices.push(notice("trace_damaged", `unreadable lines of this Session's Trace: ${skippedLines.join(", ")}`));
     }
-    const counted = usageBefore === undefined ? state : { ...state, sessionTokens: usageBefore };
-    return compose(setting, config, { sessionId, model, meta, sandbox, store, trace, state: counted, notices });
+    return compose(setting, config, { sessionId, model, meta, sandbox, store, trace, state, notices });
   });
 }
 

@@ -4,19 +4,18 @@
  */
 import { isModelMessage, isSessionMeta, type OmniMessage, type SessionMetaPayload } from "@coxswain/protocol";
 import type { TraceStore } from "../engine/ports.ts";
-import { unwrittenInput } from "../engine/replay.ts";
 import { readContexts } from "../session/contexts.ts";
 
 /**
- * What still has to be written into the newest context.
+ * The context before the newest, as far as it is needed to find what still has to be written into the newest.
  *
  * @param newest Its records.
  */
-export async function readUnwrittenInput(
+export async function readContextBefore(
   store: TraceStore,
   sessionId: string,
   newest: readonly OmniMessage[],
-): Promise<OmniMessage[]> {
+): Promise<readonly OmniMessage[]> {
   // Nothing is asked of a model before all that it is asked is written: no other context needs to be read.
   if (newest.some(({ payload }) => payload.type === "request_begin")) return [];
   let before: readonly OmniMessage[] = [];
@@ -26,7 +25,7 @@ export async function readUnwrittenInput(
     before = last;
     last = messages;
   }
-  return unwrittenInput(before, newest);
+  return before;
 }
 
 /** What a Session is holds for all its contexts: the newest that says it. */

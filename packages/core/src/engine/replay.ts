@@ -1,5 +1,12 @@
 /** A Trace read back: the live engine's fold, over records of a file. */
-import { createBuilders, isModelMessage, isSessionMeta, type OmniMessage } from "@coxswain/protocol";
+import {
+  createBuilders,
+  isModelMessage,
+  isSessionMeta,
+  type OmniMessage,
+  readTokenCounts,
+  type TokenCounts,
+} from "@coxswain/protocol";
 import { processExitedReason } from "./carry-over.ts";
 import { Ledger } from "./ledger.ts";
 import type { EngineState } from "./ports.ts";
@@ -7,6 +14,36 @@ import type { EngineState } from "./ports.ts";
 /** @param messages Records of one model context, in order. Pure. */
 export function replayTrace(messages: readonly OmniMessage[]): EngineState {
   return fold(messages).state();
+}
+
+export interface TakeUpOptions {
+  /** Records of the context before. Default: none. */
+  before?: readonly OmniMessage[];
+  /** What the Session has used, where the context itself does not tell. */
+  usageBefore?: TokenCounts | undefined;
+  /** Milliseconds since the epoch. */
+  now: () => number;
+}
+
+/**
+ * A Session as the next process takes it up from its newest context: what must be written before anything else, and the
+ * state from which an engine goes on. Pure.
+ */
+export function takeUp(
+  newest: readonly OmniMessage[],
+  { before = [], usageBefore, now }: TakeUpOptions,
+): { missing: OmniMessage[]; state: EngineState } {
+  const missing = [...unwrittenInput(before, newest), ...missingRecords(newest, now)];
+  const state = replayTrace([...newest, ...missing]);
+  return { missing, state: usageBefore === undefined ? state : { ...state, sessionTokens: usageBefore } };
+}
+
+/** What a Session has used, as the newest of its records tells; `undefined` when none does. */
+export function newestUsage(contexts: readonly (readonly OmniMessage[])[]): TokenCounts | undefined {
+  for (const { payload } of contexts.flat().toReversed()) {
+    if (payload.type === "token_usage") return readTokenCounts(payload.session);
+  }
+  return undefined;
 }
 
 /**

@@ -1,5 +1,5 @@
 /** One process of a life: an engine with scripted parts around it, until it is told to die. */
-import { ContextEngine, type EngineState, missingRecords, replayTrace, unwrittenInput } from "@coxswain/core";
+import { ContextEngine, type EngineState, missingRecords, takeUp } from "@coxswain/core";
 import { Background } from "./background.ts";
 import { gatedEnvironment } from "./gated-environment.ts";
 import { Gates } from "./gates.ts";
@@ -140,18 +140,16 @@ export function resumeLife(
 ): SimulatedProcess | undefined {
   const { disk, clock, log } = world;
   const { messages, usageBefore } = disk.read();
-  const unwritten = unwrittenInput(disk.before, messages);
-  const missing = [...unwritten, ...missingRecords(messages, () => clock.now())];
+  const now = (): number => clock.now();
+  const { missing, state } = takeUp(messages, { before: disk.before, usageBefore, now });
   for (const record of missing.slice(0, writes)) disk.writeNow(record);
   if (writes < missing.length) {
     log.add({ at: "died", tornTail: false, heldBack: 0 });
     return undefined;
   }
-  const state = replayTrace([...messages, ...missing]);
-  const counted = usageBefore === undefined ? state : { ...state, sessionTokens: usageBefore };
-  const stillMissing = missingRecords([...messages, ...missing], () => clock.now());
-  announce(world, number, { state: counted, missing, stillMissing });
-  return new SimulatedProcess(world, counted, dead.contexts);
+  const stillMissing = missingRecords([...messages, ...missing], now);
+  announce(world, number, { state, missing, stillMissing });
+  return new SimulatedProcess(world, state, dead.contexts);
 }
 
 function announce(world: World, number: number, resumed: Resumption | undefined): void {

@@ -4,13 +4,10 @@ import {
   type EngineState,
   isModelMessage,
   isPayload,
-  missingRecords,
+  newestUsage,
   type OmniMessage,
-  readTokenCounts,
   type RecordedContext,
-  replayTrace,
-  type TokenCounts,
-  unwrittenInput,
+  takeUp,
 } from "@coxswain/core";
 import { ManualClock } from "../manual-clock.ts";
 import { compareRequests } from "./compare-requests.ts";
@@ -92,26 +89,31 @@ class Player {
     stage.limit = this.#plan.first;
     for (const { message } of this.#plan.records.slice(0, this.#plan.first)) stage.put(message);
     for (const [index, process] of this.#plan.processes.entries()) {
-      if (index > 0 && !this.#takeOver(process)) return;
-      if (!(await this.#live(process, index === 0))) return;
+      const initialState = index === 0 ? this.#plan.initialState : this.#takeOver(process);
+      if (stage.difference === undefined) await this.#live(process, initialState);
+      if (stage.difference !== undefined) return;
     }
   }
 
-  /** What a resume writes before anything else. */
-  #takeOver({ span }: ProcessPlan): boolean {
+  /** Writes what a resume writes before anything else. */
+  #takeOver({ span }: ProcessPlan): EngineState {
     const { stage } = this;
     stage.limit = span.start;
     stage.diesAtLimit = span.areCut;
     stage.mayDieAtLimit = false;
-    const [newest, before] = this.#newestTwo();
-    const unwritten = unwrittenInput(before, newest);
-    for (const record of [...unwritten, ...missingRecords(newest, () => this.#startMs)]) stage.put(record);
+    const { contexts } = stage;
+    const [before = [], said] = [[], ...contexts.filter((messages) => messages.some(isModelMessage))].slice(-2);
+    // One in which nothing was said is not yet there.
+    const newest = said ?? contexts[0] ?? [];
+    const usageBefore = newest.some((message) => isPayload(message, "token_usage")) ? undefined : newestUsage(contexts);
+    const { missing, state } = takeUp(newest, { before, usageBefore, now: () => this.#startMs });
+    for (const record of missing) stage.put(record);
     if (stage.difference === undefined && stage.next < span.start)
       stage.fail("a resume that has nothing to repair here");
-    return stage.difference === undefined;
+    return state;
   }
 
-  async #live(process: ProcessPlan, isFirst: boolean): Promise<boolean> {
+  async #live(process: ProcessPlan, initialState: EngineState | undefined): Promise<void> {
     const { stage } = this;
     const { limits, exchanges, interrupts, runs } = process;
     let current: RecordedRun | undefined;
@@ -127,7 +129,6 @@ class Player {
     });
     // Of its own: nobody waits any more in a process that is dead.
     const clock = new ManualClock(this.#startMs);
-    const initialState = isFirst ? this.#plan.initialState : this.#resumedState();
     const engine = new ContextEngine({
       ...limits,
       llm: parts.llm,
@@ -144,29 +145,5 @@ class Player {
       if (stage.difference !== undefined) break;
     }
     this.sent.push(...parts.sent);
-    return stage.difference === undefined;
   }
-
-  #resumedState(): EngineState {
-    const state = replayTrace(this.#newest());
-    const contexts = this.stage.contexts;
-    const hasUsage = this.#newest().some((message) => isPayload(message, "token_usage"));
-    return hasUsage ? state : { ...state, sessionTokens: newestUsage(contexts) ?? state.sessionTokens };
-  }
-
-  #newest(): OmniMessage[] {
-    return this.#newestTwo()[0];
-  }
-
-  /** The newest context and the one before it. One in which nothing was said is not yet there. */
-  #newestTwo(): [OmniMessage[], OmniMessage[]] {
-    const { contexts } = this.stage;
-    const [before = [], newest] = [[], ...contexts.filter((messages) => messages.some(isModelMessage))].slice(-2);
-    return [newest ?? contexts[0] ?? [], before];
-  }
-}
-
-function newestUsage(contexts: readonly OmniMessage[][]): TokenCounts | undefined {
-  const usage = contexts.flat().findLast((message) => isPayload(message, "token_usage"));
-  return usage === undefined ? undefined : readTokenCounts(usage.payload.session);
 }

@@ -75,6 +75,21 @@ test("with --json no character of a model can act on a terminal", async () => {
   expect(JSON.stringify(texts)).toContain("a\x9b2Jb\\u001b[31m\x7fc");
 });
 
+test("a command that still runs in the background at the end is ended and named, in one line", async () => {
+  await using place = await createPlace();
+  const cmd = "echo started; # \u001b[31m\nexec sleep 300";
+  const step = { calls: [{ name: "exec_command", arguments: { cmd, run_in_background: true } }] };
+  await place.write("workspace/s.yaml", JSON.stringify({ steps: [step, { text: "it runs" }] }));
+  const args = ["run", "--scenario", "s.yaml", "--approve", "allow"];
+  const [shown, json] = await Promise.all([cox([...args, "go"], { place }), cox([...args, "--json", "go"], { place })]);
+  expect(shown.code).toBe(0);
+  expect(shown.stdout).not.toContain("background command");
+  expect(shown.stderr.split("\n").filter((line) => line.includes("background command"))).toEqual([
+    "[info] ended 1 background command: echo started; # [31m exec sleep 300",
+  ]);
+  expect(parseLines(json.stdout).at(-1)?.payload).toMatchObject({ type: "notice", code: "commands_ended" });
+});
+
 test("a session goes on, and an empty prompt is refused when it owes nothing", async () => {
   await using place = await createPlace();
   await cox([...offline, "first"], { place });

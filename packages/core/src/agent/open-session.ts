@@ -242,6 +242,8 @@ export function compose(setting: SessionSetting, config: Configuration, pieces: 
     engine,
     meta,
     environment,
+    runningCommands: () => (environment instanceof LocalEnvironment ? environment.backgroundCommands() : []),
+    clock: systemClock,
     contexts: () => (store === undefined ? unrecorded.contexts() : readContexts(store, sessionId)),
     closeTrace: () => trace?.close(),
     openSideContext: () => model.open({ sessionId, systemPrompt: "", history: [] }),

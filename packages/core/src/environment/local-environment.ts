@@ -181,6 +181,11 @@ export class LocalEnvironment implements EnvironmentInterface {
     return this.#services.commands.background.onReport(listener);
   }
 
+  /** Those that run now: ids, and what each is in one line without secrets. */
+  backgroundCommands(): { id: string; line: string }[] {
+    return this.#services.commands.background.running();
+  }
+
   /** Interrupts what runs and ends every child process. */
   dispose(): Promise<void> {
     this.#disposed ??= this.#end();

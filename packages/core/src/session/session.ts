@@ -1,7 +1,9 @@
 /** One conversation, from a host's view. */
 import type { NoticePayload, OmniMessage, SessionMetaPayload, ToolCallPayload } from "@coxswain/protocol";
 import type { ContextEngine, EngineActivity } from "../engine/context-engine.ts";
-import type { EnvironmentInterface, LLMInterface, Preview, RunOptions } from "../engine/ports.ts";
+import type { Clock, EnvironmentInterface, LLMInterface, Preview, RunOptions } from "../engine/ports.ts";
+import { wordsOf } from "../shared/error-words.ts";
+import { endedCommandsWords, type RunningCommand } from "./ended-commands.ts";
 import { type HistoryOptions, readHistory, type RecordedMessages } from "./history.ts";
 import { generateTitle } from "./title.ts";
 
@@ -11,6 +13,10 @@ export interface SessionParts {
   engine: ContextEngine;
   meta: OmniMessage<SessionMetaPayload>;
   environment: EnvironmentInterface;
+  /** Commands that run in the background now. */
+  runningCommands(): readonly RunningCommand[];
+  /** Bounds its end. */
+  clock: Clock;
   contexts(): RecordedMessages;
   /** @throws What a Trace that is not whole says. */
   closeTrace(): Promise<void> | undefined;
@@ -19,6 +25,9 @@ export interface SessionParts {
   /** What was noticed while the Session was opened. */
   notices: readonly NoticePayload[];
 }
+
+/** What the end of an Environment may take; that of our own takes half of it at most, unless a disk or a system call hangs. */
+const maxEnvironmentEndMs = 10_000;
 
 /**
  * Told of what happens. What a listener throws reaches neither whoever caused the notice nor the other listeners: it
@@ -113,20 +122,44 @@ export class Session {
       await this.#parts.engine.close();
     } finally {
       try {
-        await this.#parts.environment.dispose?.();
+        await this.#endEnvironment();
       } finally {
+        // Only now: whoever takes the Session up must not meet what it still had running.
         await this.#closeTrace();
         this.#listeners.clear();
       }
     }
   }
 
+  /** One that does not end must not keep the Session from whoever wants to go on with it. */
+  async #endEnvironment(): Promise<void> {
+    const { environment, clock } = this.#parts;
+    const running = this.#parts.runningCommands();
+    const over = new AbortController();
+    let isEnded = false;
+    const ended = (async () => {
+      await environment.dispose?.();
+      return true;
+    })();
+    try {
+      isEnded = await Promise.race([ended, clock.sleep(maxEnvironmentEndMs, over.signal).then(() => false)]);
+    } finally {
+      over.abort();
+      const words = endedCommandsWords(running, this.#parts.runningCommands());
+      if (words !== undefined) this.#tell({ type: "notice", level: "info", code: "commands_ended", message: words });
+    }
+    if (isEnded) return;
+    const message =
+      `the environment of this Session has not ended within ${maxEnvironmentEndMs / 1000} s and is left; ` +
+      "what it runs may go on, and the Session can be resumed";
+    this.#tell({ type: "notice", level: "warning", code: "environment_left", message });
+  }
+
   async #closeTrace(): Promise<void> {
     try {
       await this.#parts.closeTrace();
     } catch (error) {
-      const message = error instanceof Error ? error.message : String(error);
-      this.#tell({ type: "notice", level: "error", code: "trace_incomplete", message });
+      this.#tell({ type: "notice", level: "error", code: "trace_incomplete", message: wordsOf(error) });
     }
   }
 

@@ -116,6 +116,14 @@ export class BackgroundCommands {
     return true;
   }
 
+  /** Each in one line, in the order of their starts. */
+  running(): { id: string; line: string }[] {
+    return Array.from(this.#running.values(), ({ command }) => ({
+      id: command.id,
+      line: commandLine(command, this.#secrets),
+    }));
+  }
+
   /** Nothing is reported any more. */
   dispose(): void {
     this.#listeners.clear();
@@ -170,10 +178,7 @@ export class BackgroundCommands {
 
   #list(): string {
     if (this.#running.size === 0) return "No command runs in the background.";
-    const entries = Array.from(
-      this.#running.values(),
-      ({ command }) => `${command.id} (${commandLine(command, this.#secrets)})`,
-    );
+    const entries = this.running().map(({ id, line }) => `${id} (${line})`);
     return `In the background run: ${entries.join(", ")}.`;
   }
 }

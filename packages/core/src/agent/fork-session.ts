@@ -1,5 +1,5 @@
 /** A new Session that begins where a turn of another one ended. */
-import { createBuilders, isSessionMeta, type OmniMessage } from "@coxswain/protocol";
+import { createBuilders, isSessionMeta, type OmniMessage, type SessionMetaPayload } from "@coxswain/protocol";
 import type { RecordedContext, TraceSink } from "../engine/ports.ts";
 import { newestUsage, takeUp } from "../engine/replay.ts";
 import { readContexts } from "../session/contexts.ts";
@@ -40,8 +40,8 @@ export async function forkSession(setting: SessionSetting, sessionId: string, op
   const recorded: RecordedContext[] = [];
   for await (const context of readContexts(store, sessionId)) recorded.push(context);
   const point = forkPoint(recorded, options.turn, options.context);
-  const last = point.contexts.at(-1) ?? [];
-  const oldMeta = last.find(isSessionMeta);
+  // It holds for all contexts, so that a later one says it too.
+  const oldMeta = newestMeta(point.contexts) ?? newestMeta(recorded.map(({ messages }) => messages));
   if (oldMeta === undefined) {
     throw new TraceError("not_found", `the Trace of ${sessionId} does not say what Session it is of`);
   }
@@ -55,7 +55,7 @@ export async function forkSession(setting: SessionSetting, sessionId: string, op
   const meta = build.sessionMeta({ ...oldMeta.payload, session_id: newId });
   const place = `turn ${point.turn} of context ${point.context}`;
   const origin = build.notice("info", "forked", `forked from ${sessionId} after ${place}`);
-  const copies = point.contexts.map((messages) => messages.map((message) => (isSessionMeta(message) ? meta : message)));
+  const copies = point.contexts.map((messages) => copyUnder(meta, messages));
   const { missing, state } = takeUp(copies.at(-1) ?? [], { usageBefore: newestUsage(point.contexts), now });
   copies.at(-1)?.push(origin, ...missing);
   const trace = await store.open(newId);
@@ -68,9 +68,20 @@ export async function forkSession(setting: SessionSetting, sessionId: string, op
     }
     return compose(setting, config, { sessionId: newId, model, meta, sandbox, store, trace, state, notices });
   } catch (error) {
-    await trace.close();
+    // What went wrong first is told.
+    await trace.close().catch(() => undefined);
     throw error;
   }
+}
+
+function newestMeta(contexts: readonly OmniMessage[][]): OmniMessage<SessionMetaPayload> | undefined {
+  return contexts.flatMap((messages) => messages.find(isSessionMeta) ?? []).at(-1);
+}
+
+/** One that lost its own begins with it again: a reader of the fork has nothing to miss. */
+function copyUnder(meta: OmniMessage<SessionMetaPayload>, messages: readonly OmniMessage[]): OmniMessage[] {
+  const copies = messages.map((message) => (isSessionMeta(message) ? meta : message));
+  return copies.some(isSessionMeta) ? copies : [meta, ...copies];
 }
 
 async function writeContexts(trace: TraceSink, contexts: readonly OmniMessage[][]): Promise<void> {

@@ -1,13 +1,18 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import {
   type ApproveFn,
+  createAgent,
+  FileTraceStore,
   isPayload,
   isSessionMeta,
   type OmniMessage,
   type Session,
   toolCall,
+  type TraceStore,
   userText,
 } from "@coxswain/core";
-import { expectReplays } from "@coxswain/testing";
+import { expectReplays, scriptedLLM } from "@coxswain/testing";
 import { describe, expect, it } from "vitest";
 import { recordsOf, type StoredPlace, storedPlace, traceFiles } from "./stored-session.ts";
 import { atEnd, collect } from "./support.ts";
@@ -146,6 +151,51 @@ describe("a forked Session", () => {
     await earlier.dispose();
     await session.dispose();
     await expectReplays(place.tracesDir);
+  });
+
+  it("is what any context says when the one it is taken from has lost its first line, and each of its own says it", async () => {
+    const place = await storedPlace(
+      [[{ text: "one", usage: { total: 105 } }, { text: "short" }], [{ text: "two" }], [], []],
+      { compaction: { maxContextLength: 100, mode: "summarize", prompt: "Summarize." } },
+    );
+    const session = await (await place.agent()).createSession({ workspaceDir: place.workspace });
+    for (const text of ["first", "second"]) await run(session, text);
+    await session.dispose();
+    const names = [...(await traceFiles(place.tracesDir)).keys()];
+    for (const [damaged, context] of [
+      [1, undefined],
+      [0, 1],
+    ] as const) {
+      const path = join(place.tracesDir, names[damaged] ?? "");
+      const whole = await readFile(path, "utf8");
+      await writeFile(path, whole.replace("{", "{\0"));
+      const forked = await fork(place, session.id, context === undefined ? {} : { context });
+      expect(forked.meta).toEqual({ ...session.meta, session_id: forked.id });
+      await forked.dispose();
+      const files = [...(await traceFiles(place.tracesDir))].filter(([name]) => name.includes(forked.id));
+      expect(files).toHaveLength(context ?? 2);
+      for (const [, text] of files) expect(recordsOf(text).findIndex(isSessionMeta)).toBe(0);
+      await writeFile(path, whole);
+    }
+  });
+
+  it("that cannot be written says why, whatever its Trace says when it is closed", async () => {
+    const place = await storedPlace([threeTasks]);
+    const old = await written(place);
+    const files = new FileTraceStore({ tracesDir: place.tracesDir });
+    const trace: TraceStore = {
+      open: () =>
+        Promise.resolve({
+          write: () => Promise.reject(new Error("no space")),
+          rotate: () => Promise.resolve(),
+          close: () => Promise.reject(new Error("not whole")),
+        }),
+      read: (id, options) => files.read(id, options),
+      list: () => files.list(),
+      contexts: (id) => files.contexts(id),
+    };
+    const agent = await createAgent({ home: place.home, model: () => scriptedLLM([]), trace });
+    await expect(agent.forkSession(old.id)).rejects.toThrow("no space");
   });
 
   it("is refused in words when there is no such turn, context or Session", async () => {

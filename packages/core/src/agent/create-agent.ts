@@ -1,6 +1,4 @@
 /** The composition root: the one place that knows the concrete parts. */
-import { isAbsolute } from "node:path";
-import { UsageError } from "../engine/error.ts";
 import type {
   CompactionSettings,
   EnvironmentInterface,
@@ -13,6 +11,7 @@ import { endOrphanedCommands } from "../environment/command/orphaned-commands.ts
 import type { Tool } from "../environment/tool.ts";
 import { coxswainHome, projectPaths } from "../config/home.ts";
 import type { Session } from "../session/session.ts";
+import { checkAgentOptions, checkSessionOptions } from "./check-options.ts";
 import { exportSession, type ExportedSession, type ExportOptions } from "./export-session.ts";
 import { type ForkOptions, forkSession } from "./fork-session.ts";
 import type { LanguageModel, ModelContext } from "./model-source.ts";
@@ -60,7 +59,7 @@ export interface CreateSessionOptions {
 }
 
 export interface Agent {
-  /** @throws ConfigError */
+  /** @throws ConfigError; UsageError for options that are none */
   createSession(options?: CreateSessionOptions): Promise<Session>;
   /** @throws ConfigError; TraceLockedError while another process has it; TraceError when there is no such Session */
   resumeSession(sessionId: string): Promise<Session>;
@@ -78,7 +77,7 @@ export interface Agent {
 
 /** @throws ConfigError when an id or the home is unusable; UsageError for options that are none */
 export async function createAgent(options: AgentOptions = {}): Promise<Agent> {
-  checkOptions(options);
+  checkAgentOptions(options);
   const home = options.home ?? coxswainHome(process.env);
   const paths = projectPaths(home, options.projectId, options.agentId);
   let orphans: Promise<unknown> | undefined;
@@ -88,25 +87,15 @@ export async function createAgent(options: AgentOptions = {}): Promise<Agent> {
   };
   const setting: SessionSetting = { options, home, paths, endOrphans };
   return {
-    createSession: (sessionOptions = {}) => createSession(setting, sessionOptions),
+    createSession: async (sessionOptions = {}) => {
+      checkSessionOptions(sessionOptions);
+      return createSession(setting, sessionOptions);
+    },
     resumeSession: (sessionId) => resumeSession(setting, sessionId),
     forkSession: (sessionId, forkOptions = {}) => forkSession(setting, sessionId, forkOptions),
     exportSession: (sessionId, exportOptions = {}) => exportSession(setting, sessionId, exportOptions),
     listSessions: () => traceStoreOf(setting)?.list() ?? nothing(),
   };
-}
-
-/** What a compiler would have said. */
-function checkOptions({ tools = [], model, home }: AgentOptions): void {
-  const wrong = tools.findIndex((tool) => typeof tool?.definition?.name !== "string");
-  if (wrong !== -1) throw new UsageError(`tools[${wrong}] is no tool; make it with defineTool`);
-  const isModel = typeof model === "function" || (typeof model === "object" && typeof model.doStream === "function");
-  if (model !== undefined && !isModel) {
-    throw new UsageError("model is neither a LanguageModelV3 nor a function (context) => LLMInterface");
-  }
-  if (home !== undefined && !isAbsolute(home)) {
-    throw new UsageError(`home is ${JSON.stringify(home)}, but must be an absolute path`);
-  }
 }
 
 async function* nothing(): AsyncIterable<never> {}

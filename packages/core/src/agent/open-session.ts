@@ -302,7 +302,8 @@ function compactionSettings(
   given: Partial<CompactionSettings> | undefined,
   { contextWindow, maxOutputTokens }: ModelSource,
 ): CompactionSettings {
-  const settings = { ...configured, ...given };
+  const named = Object.entries(given ?? {}).filter(([, value]) => value !== undefined);
+  const settings: CompactionSettings = { ...configured, ...Object.fromEntries(named) };
   if (contextWindow <= 0 || settings.maxContextLength <= 0) return settings;
   const room = Math.min(maxOutputTokens ?? Number.POSITIVE_INFINITY, contextWindow * 0.2);
   return { ...settings, maxContextLength: Math.min(settings.maxContextLength, Math.floor(contextWindow - room)) };

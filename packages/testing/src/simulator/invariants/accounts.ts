@@ -5,10 +5,7 @@ import type { Invariant } from "./invariant.ts";
 
 export const accounts: Invariant = {
   name: "accounts",
-  watch: () => {
-    const watcher = new AccountWatcher();
-    return (seen) => watcher.see(seen);
-  },
+  watch: () => new AccountWatcher(),
 };
 
 class AccountWatcher {

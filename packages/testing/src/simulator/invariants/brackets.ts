@@ -5,10 +5,7 @@ import type { Invariant } from "./invariant.ts";
 
 export const brackets: Invariant = {
   name: "brackets",
-  watch: () => {
-    const watcher = new BracketWatcher();
-    return (seen) => watcher.see(seen);
-  },
+  watch: () => new BracketWatcher(),
 };
 
 class BracketWatcher {

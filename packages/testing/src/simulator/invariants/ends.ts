@@ -5,10 +5,7 @@ import type { Invariant } from "./invariant.ts";
 
 export const ends: Invariant = {
   name: "ends",
-  watch: () => {
-    const watcher = new EndWatcher();
-    return (seen) => watcher.see(seen);
-  },
+  watch: () => new EndWatcher(),
 };
 
 class EndWatcher {

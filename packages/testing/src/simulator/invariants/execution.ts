@@ -5,10 +5,7 @@ import type { Invariant } from "./invariant.ts";
 
 export const execution: Invariant = {
   name: "at most once",
-  watch: () => {
-    const watcher = new ExecutionWatcher();
-    return (seen) => watcher.see(seen);
-  },
+  watch: () => new ExecutionWatcher(),
 };
 
 class ExecutionWatcher {

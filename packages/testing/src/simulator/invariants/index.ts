@@ -31,10 +31,10 @@ export function watchAll(replayEvery: number): (seen: Observation) => Violation 
     prefix,
     replay(replayEvery),
   ];
-  const watchers = invariants.map(({ name, watch }) => ({ name, watch: watch() }));
+  const watchers = invariants.map(({ name, watch }) => ({ name, watcher: watch() }));
   return (seen) => {
-    for (const { name, watch } of watchers) {
-      const problem = watch(seen);
+    for (const { name, watcher } of watchers) {
+      const problem = watcher.see(seen);
       if (problem !== undefined) return { invariant: name, problem };
     }
     return undefined;

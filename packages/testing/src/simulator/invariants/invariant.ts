@@ -7,5 +7,7 @@ export interface Invariant {
   watch: () => Watcher;
 }
 
-/** @returns What is wrong now, in words. */
-export type Watcher = (seen: Observation) => string | undefined;
+export interface Watcher {
+  /** @returns What is wrong now, in words. */
+  see(seen: Observation): string | undefined;
+}

@@ -6,10 +6,7 @@ import type { Invariant } from "./invariant.ts";
 
 export const nothingLost: Invariant = {
   name: "nothing lost",
-  watch: () => {
-    const watcher = new LossWatcher();
-    return (seen) => watcher.see(seen);
-  },
+  watch: () => new LossWatcher(),
 };
 
 class LossWatcher {

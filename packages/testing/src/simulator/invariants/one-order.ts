@@ -6,10 +6,7 @@ import type { Invariant } from "./invariant.ts";
 
 export const oneOrder: Invariant = {
   name: "one order",
-  watch: () => {
-    const watcher = new OrderWatcher();
-    return (seen) => watcher.see(seen);
-  },
+  watch: () => new OrderWatcher(),
 };
 
 class OrderWatcher {

@@ -4,11 +4,13 @@ import type { Invariant } from "./invariant.ts";
 
 export const pairing: Invariant = {
   name: "pairing",
-  watch: () => (seen) => {
-    if (seen.at === "request") return unpaired([...seen.history, ...seen.input]);
-    if (seen.at === "ended") return unpaired([...seen.end.state.history, ...seen.end.state.carryOver]);
-    return undefined;
-  },
+  watch: () => ({
+    see: (seen) => {
+      if (seen.at === "request") return unpaired([...seen.history, ...seen.input]);
+      if (seen.at === "ended") return unpaired([...seen.end.state.history, ...seen.end.state.carryOver]);
+      return undefined;
+    },
+  }),
 };
 
 function unpaired(messages: readonly OmniMessage[]): string | undefined {

@@ -6,10 +6,7 @@ import type { Invariant } from "./invariant.ts";
 
 export const prefix: Invariant = {
   name: "prefix",
-  watch: () => {
-    const watcher = new PrefixWatcher();
-    return (seen) => watcher.see(seen);
-  },
+  watch: () => new PrefixWatcher(),
 };
 
 class PrefixWatcher {

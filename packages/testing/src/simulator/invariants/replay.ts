@@ -8,10 +8,7 @@ import type { Invariant } from "./invariant.ts";
 export function replay(every: number): Invariant {
   return {
     name: "replay",
-    watch: () => {
-      const watcher = new ReplayWatcher(every);
-      return (seen) => watcher.see(seen);
-    },
+    watch: () => new ReplayWatcher(every),
   };
 }
 

@@ -11,10 +11,7 @@ interface Segment {
 
 export const segments: Invariant = {
   name: "closed segments",
-  watch: () => {
-    const watcher = new SegmentWatcher();
-    return (seen) => watcher.see(seen);
-  },
+  watch: () => new SegmentWatcher(),
 };
 
 class SegmentWatcher {

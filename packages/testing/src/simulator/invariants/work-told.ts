@@ -9,10 +9,7 @@ import type { Invariant } from "./invariant.ts";
 
 export const workTold: Invariant = {
   name: "work told",
-  watch: () => {
-    const watcher = new WorkWatcher();
-    return (seen) => watcher.see(seen);
-  },
+  watch: () => new WorkWatcher(),
 };
 
 type Output = OmniMessage<ToolCallOutputPayload>;

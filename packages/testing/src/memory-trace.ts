@@ -1,5 +1,12 @@
 /** A Trace in memory, which can refuse or hang. */
-import type { OmniMessage, SessionSummary, TraceContents, TraceSink, TraceStore } from "@coxswain/core";
+import type {
+  OmniMessage,
+  RecordedContext,
+  SessionSummary,
+  TraceContents,
+  TraceSink,
+  TraceStore,
+} from "@coxswain/core";
 
 export class MemoryTrace implements TraceSink {
   /** One array for each model context. */
@@ -29,6 +36,17 @@ export class MemoryTrace implements TraceSink {
   close(): Promise<void> {
     return Promise.resolve();
   }
+}
+
+/** What a store would give of these model contexts. */
+export function recordedContexts(contexts: readonly OmniMessage[][]): RecordedContext[] {
+  return contexts.map((messages, index) => ({
+    context: index + 1,
+    messages: [...messages],
+    tornTail: false,
+    skippedLines: [],
+    gaps: [],
+  }));
 }
 
 /** Traces by Session id; one writer each is not enforced. */

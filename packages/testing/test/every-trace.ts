@@ -55,16 +55,9 @@ export async function playTraces(tracesDir: string): Promise<void> {
 export async function playMemoryTraces(): Promise<void> {
   const traces = [...inMemory];
   inMemory.clear();
-  for (const trace of traces) {
-    const contexts = trace.contexts.map((messages, index) => ({
-      context: index + 1,
-      messages,
-      tornTail: false,
-      skippedLines: [],
-      gaps: [],
-    }));
-    await play(contexts, named.get(trace));
-  }
+  if (traces.length === 0) return;
+  const { recordedContexts } = await import("@coxswain/testing");
+  for (const trace of traces) await play(recordedContexts(trace.contexts), named.get(trace));
 }
 
 /** @throws Error naming the first Traces that nobody has played or named */

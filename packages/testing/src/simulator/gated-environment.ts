@@ -5,7 +5,7 @@ import type { FeatureSet } from "./features.ts";
 import type { Gates } from "./gates.ts";
 import type { Observer, ToolCall } from "./observation.ts";
 import type { Random } from "./random.ts";
-import { eventLoopTurn } from "./settle.ts";
+import { eventLoopTurn } from "../event-loop.ts";
 
 export interface ToolWorld {
   random: Random;

@@ -1,5 +1,6 @@
 /** Some lives are more than lived: their Trace is run through a new engine, which must write and send the same. */
 import type { OmniMessage } from "@coxswain/core";
+import { recordedContexts } from "../memory-trace.ts";
 import { replay } from "../trace-replay/replay.ts";
 import type { Violation } from "./life.ts";
 
@@ -19,14 +20,7 @@ export function isPlayed(seed: number): boolean {
 export async function playAgain(
   contexts: readonly OmniMessage[][],
 ): Promise<{ outcome: "same" | "different" | "unplayable"; violation: Violation | undefined }> {
-  const recorded = contexts.map((messages, index) => ({
-    context: index + 1,
-    messages: [...messages],
-    tornTail: false,
-    skippedLines: [],
-    gaps: [],
-  }));
-  const { outcome, obstacle = "", summary } = await replay(recorded);
+  const { outcome, obstacle = "", summary } = await replay(recordedContexts(contexts));
   if (outcome === "same" || obstacle.endsWith(momentWords)) return { outcome, violation: undefined };
   return { outcome, violation: { invariant: "replay", problem: `its Trace does not replay to the same: ${summary}` } };
 }

@@ -42,7 +42,6 @@ interface HeldRecord {
 
 export interface TraceReading {
   messages: OmniMessage[];
-  tornTail: boolean;
   usageBefore: TokenCounts | undefined;
 }
 
@@ -163,17 +162,17 @@ export class SimulatedDisk {
   /** The newest context in which something was said. */
   read(): TraceReading {
     let position = this.#files.length - 1;
-    let reading = this.#readFile(position);
-    while (position > 0 && !reading.messages.some(isModelMessage)) {
+    let messages = this.#readFile(position);
+    while (position > 0 && !messages.some(isModelMessage)) {
       position -= 1;
-      reading = this.#readFile(position);
+      messages = this.#readFile(position);
     }
-    const hasUsage = reading.messages.some((message) => isPayload(message, "token_usage"));
-    return { ...reading, usageBefore: hasUsage ? undefined : this.#usageBefore(position) };
+    const hasUsage = messages.some((message) => isPayload(message, "token_usage"));
+    return { messages, usageBefore: hasUsage ? undefined : this.#usageBefore(position) };
   }
 
-  #readFile(position: number): { messages: OmniMessage[]; tornTail: boolean } {
-    return this.#files[position]?.read() ?? { messages: [], tornTail: false };
+  #readFile(position: number): OmniMessage[] {
+    return this.#files[position]?.read() ?? [];
   }
 
   #usageBefore(position: number): TokenCounts | undefined {

@@ -51,7 +51,7 @@ export class TraceFile {
   }
 
   /** As a new process reads it. */
-  read(): { messages: OmniMessage[]; tornTail: boolean } {
+  read(): OmniMessage[] {
     const messages: OmniMessage[] = [];
     const content = Buffer.concat(this.#bytes);
     let start = 0;
@@ -60,9 +60,8 @@ export class TraceFile {
       if (decoded.kind === "message") messages.push(decoded.message);
       start = end + 1;
     }
-    if (start === content.length) return { messages, tornTail: false };
     const last = decodeLine(content.toString("utf8", start));
     if (last.kind === "message") messages.push(last.message);
-    return { messages, tornTail: last.kind !== "message" };
+    return messages;
   }
 }

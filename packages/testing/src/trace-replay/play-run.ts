@@ -1,7 +1,7 @@
 /** One Task or compaction of a replay: begins it, steers and interrupts it where the Trace says so, and ends with it. */
 import { type ContextEngine, type OmniMessage, userText } from "@coxswain/core";
 import type { ManualClock } from "../manual-clock.ts";
-import { eventLoopTurn } from "./event-loop.ts";
+import { eventLoopTurn } from "../event-loop.ts";
 import type { ProcessPlan } from "./plan.ts";
 import type { RecordedParts } from "./recorded-parts.ts";
 import type { RecordedRun, Told } from "./recorded-runs.ts";

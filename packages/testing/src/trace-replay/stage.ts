@@ -3,7 +3,7 @@
  * that everything arrives in the recorded order; each record that the engine writes is compared with the one at its place.
  */
 import { isPayload, type OmniMessage, type TraceSink } from "@coxswain/core";
-import { eventLoopTurn } from "./event-loop.ts";
+import { eventLoopTurn } from "../event-loop.ts";
 import { comparable, differenceOf, type ReplayDifference } from "./difference.ts";
 import { isOutage, type TraceRecord } from "./recorded-trace.ts";
 

@@ -1,20 +1,16 @@
 import {
   type CompactionSettings,
   ContextEngine,
-  type EngineState,
   type EnvironmentInterface,
-  isPayload,
   type LLMInterface,
-  missingRecords,
+  newestUsage,
   type OmniMessage,
-  readTokenCounts,
   type RecordedContext,
-  replayTrace,
   type RunOptions,
   sessionMeta,
-  unwrittenInput,
+  takeUp,
 } from "@coxswain/core";
-import { ManualClock, MemoryTrace } from "../../src/index.ts";
+import { ManualClock, MemoryTrace, recordedContexts } from "../../src/index.ts";
 
 export const meta = sessionMeta({
   session_id: "session-2026-01-01-00-00-00-00000000",
@@ -30,14 +26,9 @@ export const allow: RunOptions["approve"] = () => Promise.resolve("allow");
 
 /** What a store would give of these model contexts. */
 export function recorded(contexts: readonly OmniMessage[][], last: Partial<RecordedContext> = {}): RecordedContext[] {
-  return contexts.map((messages, index) => ({
-    context: index + 1,
-    messages: [...messages],
-    tornTail: false,
-    skippedLines: [],
-    gaps: [],
-    ...(index === contexts.length - 1 ? last : {}),
-  }));
+  return recordedContexts(contexts).map((context, index, all) =>
+    index === all.length - 1 ? { ...context, ...last } : context,
+  );
 }
 
 export interface ProcessOptions {
@@ -57,7 +48,9 @@ export function startProcess(options: ProcessOptions): { engine: ContextEngine; 
   trace.contexts.splice(0, 1, ...contexts.map((messages) => [...messages]));
   const newest = trace.newest;
   const [before = []] = trace.contexts.slice(-2, -1);
-  newest.push(...unwrittenInput(before, newest), ...missingRecords(newest, () => 0));
+  // Counts of the contexts before are told to a process whose own has none yet.
+  const { missing, state } = takeUp(newest, { before, usageBefore: newestUsage(contexts), now: () => 0 });
+  newest.push(...missing);
   const clock = new ManualClock();
   clock.sleep = () => Promise.resolve();
   const engine = new ContextEngine({
@@ -68,17 +61,10 @@ export function startProcess(options: ProcessOptions): { engine: ContextEngine; 
     clock,
     compaction,
     sessionMeta: meta,
-    initialState: resumed(trace),
+    initialState: state,
     ...(maxTurns === undefined ? {} : { maxTurns }),
   });
   return { engine, trace };
-}
-
-/** Counts of the contexts before are told to a process whose own has none yet. */
-function resumed({ contexts, newest }: MemoryTrace): EngineState {
-  const state = replayTrace(newest);
-  const usage = contexts.flat().findLast((message) => isPayload(message, "token_usage"));
-  return usage === undefined ? state : { ...state, sessionTokens: readTokenCounts(usage.payload.session) };
 }
 
 export async function collect(

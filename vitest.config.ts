@@ -12,10 +12,15 @@ const ownProcess = [
   "packages/core/test/shared/regular-file.test.ts",
 ];
 
-/** They start the command a hundred times, each time for little: for them it is in one file, for all others as it is built. */
+/** They start the command some hundred times, each time for little: for them it is in one file, for all others as it is built. */
 const oneFileCommand = [
   "packages/cli/test/bad-input.test.ts",
+  "packages/cli/test/interrupt.test.ts",
+  "packages/cli/test/killed-run.test.ts",
   "packages/cli/test/models.test.ts",
+  "packages/cli/test/models-test.test.ts",
+  "packages/cli/test/resume.test.ts",
+  "packages/cli/test/run-and-sessions.test.ts",
   "packages/cli/test/trace.test.ts",
 ];
 

@@ -6,15 +6,17 @@ import type { Run } from "./run.ts";
 
 /** Arranges what must happen in the very moment of the interrupt. @returns Ends what this has begun. */
 export function watchForInterrupt(run: Run): () => void {
-  const timer = new AbortController();
+  // Made when it is needed: firing one costs more than a write, and nearly every run ends without an interrupt.
+  let timer: AbortController | undefined;
   run.interruption.onFire(() => {
+    const { signal } = (timer = new AbortController());
     run.undelivered = run.parts.inbox.close();
-    const traceWait = run.parts.clock.sleep(engineDefaults.interruptTraceWaitMs, timer.signal);
+    const traceWait = run.parts.clock.sleep(engineDefaults.interruptTraceWaitMs, signal);
     void traceWait.then(() => {
-      if (!timer.signal.aborted) run.parts.recorder.abandonTrace();
+      if (!signal.aborted) run.parts.recorder.abandonTrace();
     });
   });
-  return () => timer.abort("the run is over");
+  return () => timer?.abort("the run is over");
 }
 
 export async function endInterrupted(run: Run): Promise<void> {

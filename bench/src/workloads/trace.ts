@@ -76,7 +76,7 @@ export async function trace(): Promise<Figure[]> {
         workload: "Trace: write one 1 KB record, each awaited before the next",
         floor: `JSON.stringify and writeSync ${microseconds(oneByOne.floor)}`,
         measured: `${microseconds(oneByOne.workload)} = ${times(oneByOne.workload / oneByOne.floor)}`,
-        target: "≤ 4 µs",
+        target: oneByOne.floor > 4 ? "≤ 4 µs, which the floor alone exceeds here" : "≤ 4 µs",
         isMet: oneByOne.workload <= 4,
       },
       {

@@ -7,16 +7,17 @@ import type { Run } from "./run.ts";
 /** Arranges what must happen in the very moment of the interrupt. @returns Ends what this has begun. */
 export function watchForInterrupt(run: Run): () => void {
   // Made when it is needed: firing one costs more than a write, and nearly every run ends without an interrupt.
-  let timer: AbortController | undefined;
+  let end: (() => void) | undefined;
   run.interruption.onFire(() => {
-    const { signal } = (timer = new AbortController());
+    const timer = new AbortController();
+    end = () => timer.abort("the run is over");
     run.undelivered = run.parts.inbox.close();
-    const traceWait = run.parts.clock.sleep(engineDefaults.interruptTraceWaitMs, signal);
+    const traceWait = run.parts.clock.sleep(engineDefaults.interruptTraceWaitMs, timer.signal);
     void traceWait.then(() => {
-      if (!signal.aborted) run.parts.recorder.abandonTrace();
+      if (!timer.signal.aborted) run.parts.recorder.abandonTrace();
     });
   });
-  return () => timer?.abort("the run is over");
+  return () => end?.();
 }
 
 export async function endInterrupted(run: Run): Promise<void> {

@@ -18,8 +18,8 @@ import { insideWrite, type Scenario, scenarios, textsOf } from "./scenarios.ts";
 /** As many processes live at a time. */
 const processes = 2;
 const timeoutMs = 300_000;
-/** `npm test` dies at every fifth moment, `npm run test:crash` at each. */
-const step = Number(process.env["CRASH_STEP"] ?? 5);
+/** `npm test` dies at every eleventh moment, `npm run test:crash` at each. */
+const step = Number(process.env["CRASH_STEP"] ?? 11);
 
 let program: Awaited<ReturnType<typeof bundleProgram>>;
 
@@ -35,6 +35,7 @@ describe("a process that is killed at any moment while it", () => {
     async (_, scenario: Scenario) => {
       await using base = await firstLife(scenario);
       let next = 1;
+      let deaths = 0;
       let last = Number.POSITIVE_INFINITY;
       const work = async (): Promise<void> => {
         while (next <= last) {
@@ -42,11 +43,12 @@ describe("a process that is killed at any moment while it", () => {
           next += step;
           const isOver = await dieAndGoOn(scenario, base, moment);
           if (isOver) last = Math.min(last, moment - 1);
+          else deaths += 1;
         }
       };
       await Promise.all(Array.from({ length: processes }, work));
-      console.log(`${last} moments`);
-      expect(last).toBeGreaterThan(10);
+      console.log(`${deaths} deaths in at most ${last} moments`);
+      expect(deaths * step).toBeGreaterThan(20);
     },
     timeoutMs,
   );

@@ -166,7 +166,14 @@ test("a Trace that says something else than what was shown ends the demo with ex
   await said(child.stderr, "== 3 of 5");
   const [file = ""] = (await tracesOf(place)).files;
   await appendFile(file, `${JSON.stringify(abortEvent())}\n`);
-  child.kill("SIGCONT");
+  let goesOn = false;
+  child.stderr?.once("data", () => (goesOn = true));
+  void result.then(() => (goesOn = true));
+  // Its words may be here before it has stopped itself.
+  while (!goesOn) {
+    child.kill("SIGCONT");
+    await new Promise((resolve) => setImmediate(resolve));
+  }
   const { code, stdout, stderr } = await result;
   expect(code).toBe(1);
   expect(stderr).toContain("does not say what was seen (");

@@ -60,10 +60,8 @@ export class CommandProcess implements CommandIdentity {
   /** @throws Error when the shell cannot be started; the message says why. ToolError when the sandbox does not take it. */
   static async start(start: CommandStart): Promise<CommandProcess> {
     const launch = launchOf(start);
-    const [output, input] = await Promise.all([
-      openOutputPipe(start.sandbox),
-      start.takesInput ? openInputPipe() : undefined,
-    ]);
+    const output = await openOutputPipe(start.sandbox);
+    const input = start.takesInput ? await openInputPipe() : undefined;
     try {
       const child = await startLaunch(launch, {
         input: input?.reader ?? (start.takesInput ? "pipe" : "ignore"),

@@ -21,15 +21,17 @@ const maxAnswerLength = 20;
 /** `undefined` where there is none: then Node's own does for most. */
 export async function openInputPipe(): Promise<InputPipe | undefined> {
   if (process.platform !== "linux") return undefined;
+  // No shell, no descriptor left, or nobody may look at what it holds.
+  return openThroughShell().catch(() => undefined);
+}
+
+async function openThroughShell(): Promise<InputPipe> {
   // Neither our variables nor our directory say what it loads.
   const shell = spawn("/bin/sh", ["-c", holder], { cwd: "/", env: {}, stdio: ["ignore", "pipe", "ignore", "pipe"] });
   const closed = once(shell, "close");
   closed.catch(() => undefined);
   try {
     return openBothEnds(await holderOf(shell));
-  } catch {
-    // No shell, no descriptor left, or nobody may look at what it holds.
-    return undefined;
   } finally {
     for (const stream of shell.stdio) stream?.destroy();
     await closed.catch(() => undefined);

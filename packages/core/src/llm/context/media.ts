@@ -13,6 +13,7 @@ import type { MediaSupport } from "../provider/profile.ts";
 
 export type MediaPart = Pick<LanguageModelV3FilePart, "type" | "data" | "mediaType"> | LanguageModelV3TextPart;
 
+const charactersPerLook = 65_536;
 const usualTypes = /^(image\/(png|jpeg|gif|webp|\*)|application\/pdf)$/;
 const readableTypes = /^text\/|^application\/(json|xml|yaml|toml|javascript|x-sh)$|\+(xml|json)$/;
 const maxShownUrl = 200;
@@ -85,14 +86,27 @@ function words(text: string): LanguageModelV3TextPart {
   return { type: "text", text: `[${text}]`.toWellFormed() };
 }
 
+/** Looked at in pieces: in a process that has compiled many expressions a match over megabytes overflows the stack. */
 function isBase64(data: string): boolean {
-  return data !== "" && data.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(data);
+  const end = endOfDigits(data);
+  if (end === 0 || data.length % 4 !== 0 || data.length - end > 2) return false;
+  for (let start = 0; start < end; start += charactersPerLook) {
+    if (!/^[A-Za-z0-9+/]+$/.test(data.slice(start, Math.min(end, start + charactersPerLook)))) return false;
+  }
+  return true;
 }
 
 /** Many leave the padding away, or write more of it than there is. */
 function padded(data: string): string {
-  const bare = data.replace(/=+$/, "");
+  const bare = data.slice(0, endOfDigits(data));
   return bare.length % 4 === 1 ? bare : bare.padEnd(Math.ceil(bare.length / 4) * 4, "=");
+}
+
+/** Where the padding begins. */
+function endOfDigits(data: string): number {
+  let end = data.length;
+  while (data[end - 1] === "=") end -= 1;
+  return end;
 }
 
 function isWebp(data: string): boolean {

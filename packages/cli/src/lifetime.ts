@@ -7,6 +7,8 @@ const endingSignals = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR2", "SIG
 
 /** Commands that do not listen are ended within 0.7 s; more time than this only a broken disk takes. */
 const cleanUpLimitMs = 3000;
+/** The longest that a timer can take. */
+const longestMs = 2 ** 31 - 1;
 
 export class Lifetime {
   readonly #interruption = new AbortController();
@@ -42,6 +44,8 @@ export class Lifetime {
     const early = new Promise<number>((resolve, reject) => {
       this.#endEarly = { resolve, reject };
     });
+    // Work that waits for what nobody can send is not done: without this the process would end, and say that it was.
+    const held = setInterval(() => undefined, longestMs);
     for (const name of endingSignals) process.on(name, onSignal);
     process.on("uncaughtException", onError);
     process.on("unhandledRejection", onError);
@@ -49,6 +53,7 @@ export class Lifetime {
       return await Promise.race([work(), early]);
     } finally {
       await this.#cleanUp();
+      clearInterval(held);
       for (const name of endingSignals) process.off(name, onSignal);
       process.off("uncaughtException", onError);
       process.off("unhandledRejection", onError);

@@ -10,6 +10,8 @@ export interface KeyReader {
   end?(): void;
   /** Another reader takes its place for a while. */
   covered?(): void;
+  /** Nothing goes on before it is answered: in the background it stops the command until that is in front again. */
+  isQuestion?: boolean;
 }
 
 export interface KeyboardOptions {
@@ -66,10 +68,12 @@ export class Keyboard {
       keys: (text) => reader.keys(text),
       end: () => reader.end?.(),
       covered: () => reader.covered?.(),
+      isQuestion: reader.isQuestion === true,
     };
     this.#readers.at(-1)?.covered?.();
     this.#readers.push(added);
     if (this.#readers.length === 1) this.#start();
+    else if (reader.isQuestion === true && !this.#isTaken) this.#take();
     return () => this.#remove(added);
   }
 
@@ -123,7 +127,7 @@ export class Keyboard {
   /** The shell has set the terminal to its own liking meanwhile; in the background it is no longer ours. */
   readonly #takeAgain = (): void => {
     if (this.#readers.length === 0) return;
-    if (this.#options.jobControl.isInForeground()) {
+    if (this.#options.jobControl.isInForeground() || this.#readers.at(-1)?.isQuestion === true) {
       this.#giveBack();
       this.#take();
     } else if (this.#isTaken) {

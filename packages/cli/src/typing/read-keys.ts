@@ -19,7 +19,7 @@ export function readKeys<T>({ keyboard, signal, keys, otherwise }: KeyQuestion<T
       resolve(value);
     };
     const onEnd = (): void => answer(otherwise());
-    const stop = keyboard.listen({ keys: (text) => keys(text, answer), end: onEnd });
+    const stop = keyboard.listen({ keys: (text) => keys(text, answer), end: onEnd, isQuestion: true });
     signal.addEventListener("abort", onEnd);
     if (signal.aborted || keyboard.isOver) onEnd();
   });

@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 
 /** Programs that the system tests run, and the package of Debian that each is in. */
-const programs = { bwrap: "bubblewrap", git: "git" };
+const programs = { bwrap: "bubblewrap", git: "git", perl: "perl" };
 
 /** A machine without them has not run the tests: that must not look like success. */
 export function setup(): void {

@@ -69,7 +69,9 @@ async function linuxTable(): Promise<ProcessEntry[]> {
   for (let round = 1; ; round++) {
     const isLast = round === unclearRounds;
     try {
-      if ((await table.read()) || isLast) return table.entries();
+      const isWhole = await table.read();
+      if (isLast) table.settle();
+      if (isWhole || isLast) return table.entries();
       if (!table.hasUnclear) continue;
     } catch (error) {
       const code = errnoOf(error);
@@ -84,15 +86,25 @@ async function linuxTable(): Promise<ProcessEntry[]> {
  * is in the middle of becoming another program says nothing of its variables: both need another look.
  */
 class LinuxTable {
+  /** Who stayed unclear through a whole reading, by number and start time: some have given their variables back. */
+  static #settled: ReadonlySet<string> = new Set();
+
   readonly #seen = new Map<string, ProcessEntry | undefined>();
-  #unclear: ProcessEntry[] = [];
+  #unclear: { entry: ProcessEntry; identity: string }[] = [];
 
   get hasUnclear(): boolean {
     return this.#unclear.length > 0;
   }
 
   entries(): ProcessEntry[] {
-    return [...this.#seen.values(), ...this.#unclear].filter((entry) => entry !== undefined);
+    const unclear = this.#unclear.map(({ entry }) => entry);
+    return [...this.#seen.values(), ...unclear].filter((entry) => entry !== undefined);
+  }
+
+  /** Whoever is unclear now will not become clear: the next readings do not wait for it. */
+  settle(): void {
+    const kept = [...LinuxTable.#settled].filter((identity) => this.#seen.has(identity.split(".")[0] ?? ""));
+    LinuxTable.#settled = new Set([...kept, ...this.#unclear.map(({ identity }) => identity)]);
   }
 
   /** Looks at those who are new. Gives whether nobody can be missing. */
@@ -102,9 +114,10 @@ class LinuxTable {
     const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name) && !this.#seen.has(name));
     for (const [index, pid] of pids.entries()) {
       if (index % processesPerTurn === processesPerTurn - 1) await new Promise((resolve) => setImmediate(resolve));
-      const { entry, isUnclear } = linuxProcess(Number(pid));
+      const { entry, isUnclear, identity } = linuxProcess(Number(pid));
       if (entry === undefined) hasEnded = true;
-      if (isUnclear && entry !== undefined) this.#unclear.push(entry);
+      if (isUnclear && entry !== undefined && !LinuxTable.#settled.has(identity))
+        this.#unclear.push({ entry, identity });
       else this.#seen.set(pid, entry);
     }
     return !hasEnded && !this.hasUnclear;
@@ -112,26 +125,59 @@ class LinuxTable {
 }
 
 /** Of the fields in `/proc/<pid>/stat`, without the number and the name: where they stand. */
-const stateField = 0;
-const flagsField = 6;
-const variablesField = 47;
+const field = { state: 0, flags: 6, threads: 17, startTime: 19, variables: 47 };
 const kernelThread = 0x200000;
 
-/** No entry for one that has ended. */
-function linuxProcess(pid: number): { entry?: ProcessEntry; isUnclear: boolean } {
-  const stat = readIfThere(`/proc/${pid}/stat`) ?? "";
-  // The name, in parentheses, may hold anything.
-  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  const state = fields[stateField];
-  if (state === undefined || state === "" || state === "Z" || state === "X") return { isUnclear: false };
-  const variables = readIfThere(`/proc/${pid}/environ`);
-  const isKernels = (Number(fields[flagsField]) & kernelThread) !== 0;
+interface LinuxProcess {
+  /** None for one that has ended. */
+  entry?: ProcessEntry;
+  isUnclear: boolean;
+  /** No other process has had it since the machine started. */
+  identity: string;
+}
+
+function linuxProcess(pid: number): LinuxProcess {
+  const fields = statOf(`/proc/${pid}`);
+  const identity = `${pid}.${fields[field.startTime]}`;
+  // The first thread may have ended while others go on: then it looks like a zombie, and they show what it was.
+  const isHeadless = fields[field.state] === "Z" && Number(fields[field.threads]) > 1;
+  if (hasEnded(fields) && !isHeadless) return { isUnclear: false, identity };
+  const shown = isHeadless ? livingThread(pid) : { place: `/proc/${pid}`, fields };
+  const variables = shown && readIfThere(`${shown.place}/environ`);
+  const isKernels = (Number(fields[field.flags]) & kernelThread) !== 0;
   const [, parentPid, groupId, sessionId] = fields;
   const marker = markerIn((variables ?? "").split("\0"));
   const entry = { pid, parentPid: Number(parentPid), groupId: Number(groupId), sessionId: Number(sessionId), marker };
   // From where to where they stand in its memory: nowhere yet, or somewhere by now.
-  const [start, end] = fields.slice(variablesField);
-  return { entry, isUnclear: variables === "" && !isKernels && (end === "0" || start !== end) };
+  const [start, end] = shown?.fields.slice(field.variables) ?? [];
+  return { entry, identity, isUnclear: variables === "" && !isKernels && (end === "0" || start !== end) };
+}
+
+function livingThread(pid: number): { place: string; fields: string[] } | undefined {
+  return namesIn(`/proc/${pid}/task`)
+    .map((thread) => `/proc/${pid}/task/${thread}`)
+    .map((place) => ({ place, fields: statOf(place) }))
+    .find(({ fields }) => !hasEnded(fields));
+}
+
+function statOf(place: string): string[] {
+  const stat = readIfThere(`${place}/stat`) ?? "";
+  // The name, in parentheses, may hold anything.
+  return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+}
+
+function hasEnded(fields: readonly string[]): boolean {
+  const state = fields[field.state];
+  return state === undefined || state === "" || state === "Z" || state === "X";
+}
+
+function namesIn(directory: string): string[] {
+  try {
+    return readdirSync(directory);
+  } catch (error) {
+    if (isGone(error)) return [];
+    throw error;
+  }
 }
 
 /** `undefined` for a process that has ended, and for what is not ours to read. @throws Error for any other reason */

@@ -102,6 +102,18 @@ describe("the network", () => {
     expect(classOf({ kind: "exception", error: thrown(code) }).status).toBe(status);
   });
 
+  it("an address that is not even tried is not tried again", async () => {
+    const refusals = ["http://127.0.0.1:9/v1", "gopher://127.0.0.1/v1"].map((url) =>
+      fetch(url).catch((error: unknown) => error),
+    );
+    for (const refusal of await Promise.all(refusals)) {
+      expect(classify(refusal, 0)).toMatchObject({
+        status: "failed",
+        errorMessage: expect.stringContaining("base URL") as unknown,
+      });
+    }
+  });
+
   it("the proxy's refusal has the class of its status", () => {
     const refusal = (status: number) =>
       thrown("UND_ERR_ABORTED", `Proxy response (${status}) !== 200 when HTTP Tunneling`);

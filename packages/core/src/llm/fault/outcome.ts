@@ -43,6 +43,8 @@ const networkCodes =
 const networkText =
   /fetch failed|terminated|socket hang up|network (error|connection)|other side closed|connection (error|closed|reset|refused)/i;
 const permanentNetworkCodes = /^(und_err_invalid_arg|err_invalid_(url|arg_type|arg_value)|und_err_not_supported)$/;
+/** What `fetch` says of an address that it does not even try, in place of a code. */
+const permanentNetworkText = /^fetch failed: (bad port|unknown scheme)$/;
 const cutBodyCodes = /^(z_\w+|err_brotli\w*|err__error_\w+|err_encoding_invalid_encoded_data)$/;
 
 const filterCodes =
@@ -83,6 +85,7 @@ function isNetworkFault(evidence: Evidence): boolean {
   if (evidence.status !== 0) return false;
   if (has(certificateCodes, evidence) || has(permanentNetworkCodes, evidence) || has(cutBodyCodes, evidence))
     return false;
+  if (permanentNetworkText.test(evidence.text)) return false;
   return has(networkCodes, evidence) || networkText.test(evidence.text);
 }
 

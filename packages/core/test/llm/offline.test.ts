@@ -91,6 +91,35 @@ describe("the offline model", () => {
     expect(texts((await generate(muchLater, { newMessages: [summary] })).messages)).toEqual(["three"]);
   });
 
+  it("puts the last process_id that an output told for its placeholder, and leaves that alone before one is told", async () => {
+    const look = {
+      calls: [{ name: "input_command", arguments: '{"process_id":"{{PROCESS_ID}}","again":"{{PROCESS_ID}}"}' }],
+    };
+    const start = { calls: [{ name: "exec_command", arguments: "{}" }] };
+    const { llm } = context({ steps: [look, start, look, look] });
+    const replyTo = async (output: string | undefined, ids: string[]) => {
+      const newMessages = ids.map((toolCallId) => toolCallOutput({ output: output ?? "", toolCallId }));
+      return calls((await generate(llm, { newMessages: [...newMessages, userText("go")] })).messages);
+    };
+    const [early] = await replyTo(undefined, []);
+    expect(early?.arguments).toContain('"process_id":"{{PROCESS_ID}}"');
+    const [started] = await replyTo("[there is no such command]", [early?.id ?? ""]);
+    const output = "[still running; process_id: 00000000aa]\nready\n[still running; process_id: 0a1b2c3d4e]";
+    const [look1] = await replyTo(output, [started?.id ?? ""]);
+    expect(look1?.arguments).toBe('{"process_id":"0a1b2c3d4e","again":"0a1b2c3d4e"}');
+    const [look2] = await replyTo('no id; process_id: "}, {"]', [look1?.id ?? ""]);
+    expect(look2?.arguments).toBe('{"process_id":"0a1b2c3d4e","again":"0a1b2c3d4e"}');
+  });
+
+  it("finds the process_id of an interrupted turn in what is told of it", async () => {
+    const { llm } = context({
+      steps: [{ calls: [{ name: "kill_command", arguments: '{"process_id":"{{PROCESS_ID}}"}' }] }],
+    });
+    const carried = userText("[turn_aborted]\n[still running; process_id: 0a1b2c3d4e]\n[/turn_aborted]");
+    const { messages } = await generate(llm, { newMessages: [carried] });
+    expect(calls(messages)[0]?.arguments).toBe('{"process_id":"0a1b2c3d4e"}');
+  });
+
   it("has a scenario of its own that lists the files", () => {
     expect(defaultScenario.steps[0]?.calls?.[0]?.name).toBe("list_files");
   });

@@ -13,6 +13,7 @@ import type { Clock } from "../../engine/ports.ts";
 import { ProviderFault } from "../fault/provider-fault.ts";
 import { BatchedPartStream, type PartBatch, type PartBatches } from "../part-batches.ts";
 import { streamingModel } from "../streaming-model.ts";
+import { withProcessId } from "./placeholders.ts";
 import type { Scenario, ScenarioStep } from "./scenario.ts";
 
 export interface OfflineModelOptions {
@@ -43,7 +44,8 @@ export function createOfflineModel({ scenario, clock }: OfflineModelOptions): La
   };
   const stream = (options: LanguageModelV3CallOptions): BatchedPartStream => {
     const callPrefix = `offline_${position + 1}`;
-    return new BatchedPartStream(new StepPlayer(nextStep(options), callPrefix, options, clock));
+    const step = withProcessId(nextStep(options), options.prompt);
+    return new BatchedPartStream(new StepPlayer(step, callPrefix, options, clock));
   };
   return streamingModel({
     provider: "offline",

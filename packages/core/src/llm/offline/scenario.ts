@@ -6,7 +6,7 @@ import { isRecord } from "../../shared/json.ts";
 
 export interface ScenarioCall {
   name: string;
-  /** JSON text; what a file gives as a mapping is written as JSON. */
+  /** JSON text; what a file gives as a mapping is written as JSON. `{{PROCESS_ID}}` is the last one that was told. */
   arguments: string;
 }
 

@@ -1,14 +1,13 @@
 /** A line as it is typed, edited without the terminal's help. */
-import { ControlStripper } from "../terminal-text.ts";
+import { stripControls } from "../terminal-text.ts";
+import { KeySequences } from "./key-sequences.ts";
 
 const ctrlD = "\x04";
 const ctrlU = "\x15";
-const escape = "\x1b";
 
 export class TypedLine {
   readonly #maxLength: number;
-  /** Arrow keys and the marks around a paste are no text. */
-  readonly #sequences = new ControlStripper();
+  readonly #sequences = new KeySequences();
   #text = "";
 
   constructor(maxLength: number) {
@@ -27,16 +26,14 @@ export class TypedLine {
 
   /** @returns The lines that were ended. */
   type(keys: string): string[] {
-    // The key itself; a sequence comes in one piece.
-    if (keys === escape) return [];
     const lines: string[] = [];
-    for (const key of keys) {
+    for (const key of this.#sequences.text(keys)) {
       if (key === "\r" || key === "\n" || key === ctrlD) {
         lines.push(this.#text);
-        this.clear();
+        this.#text = "";
       } else if (key === "\b" || key === "\x7f") this.#text = this.#text.replace(/.$/su, "");
-      else if (key === ctrlU) this.clear();
-      else if (this.#text.length < this.#maxLength) this.#text += this.#sequences.push(key);
+      else if (key === ctrlU) this.#text = "";
+      else if (this.#text.length < this.#maxLength) this.#text += stripControls(key);
     }
     return lines;
   }

@@ -1,11 +1,11 @@
 import { Writable } from "node:stream";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { OutputStream } from "../src/output/output-stream.ts";
 import { Screen } from "../src/output/screen.ts";
 import { startSteering } from "../src/typing/steering.ts";
 import { createKeyboard, turnsOfTheEventLoop } from "./keyboard.ts";
 
-function setUp({ isRunning = true } = {}) {
+function setUp({ isRunning = true, columns = 20 } = {}) {
   let shown = "";
   const sink = Object.assign(
     new Writable({
@@ -14,7 +14,7 @@ function setUp({ isRunning = true } = {}) {
         done();
       },
     }),
-    { isTTY: true, columns: 20 },
+    { isTTY: true, columns },
   );
   const { keys, controller, keyboard, jobControl } = createKeyboard();
   const output = new OutputStream({ stream: sink, signal: controller.signal, onError: () => undefined });
@@ -25,6 +25,7 @@ function setUp({ isRunning = true } = {}) {
     return isRunning;
   };
   keyboard.hold();
+  onTestFinished(() => keyboard.close());
   const stop = startSteering({ keyboard, screen, steer });
   return { keys, controller, keyboard, jobControl, screen, said, stop, shown: () => shown };
 }
@@ -58,6 +59,31 @@ test("what is being typed stays below what is shown meanwhile, in one row", asyn
   await screen.line("[done] x");
   const row = "> \u2026 all of the rest";
   expect(shown().slice(shown().indexOf(row))).toBe(`${row}\r\x1b[K[done] x\n${row}`);
+});
+
+const family = "\u{1f468}\u200d\u{1f469}\u200d\u{1f467}";
+
+test.each([
+  ["two wide characters", "漢字", "漢字"],
+  ["as many as there is room for", "一二三四五六七八", "一二三四五六七八"],
+  ["more of them", "see 一二三四五六七八九十", "…三四五六七八九十"],
+  ["emojis", `a ${"\u{1f600}".repeat(9)}`, `…${"\u{1f600}".repeat(8)}`],
+  ["an emoji of three, which may be shown as three", `look at it now ${family}!`, `…t it now ${family}!`],
+  ["an emoji of three at the edge", `x${family}look at it n`, "…look at it n"],
+  ["accents that have no width", "e\u0301".repeat(17), "e\u0301".repeat(17)],
+  ["more of them than there is room for", "e\u0301".repeat(18), `…${"e\u0301".repeat(16)}`],
+  ["very many", `${"a\u0301\u0302\u0303".repeat(400)}b`, `…${"a\u0301\u0302\u0303".repeat(15)}b`],
+  ["one character without end", `go a${"\u0301".repeat(3000)}b`, "…b"],
+])("a typed row is no wider than the terminal and begins with a whole character: %s", async (_name, text, row) => {
+  const { keys, shown } = setUp();
+  await keys.type(text);
+  expect(shown()).toBe(`> ${row}`);
+});
+
+test.each([1, 3, 4])("in a terminal of %i columns no more than a mark is shown of what is typed", async (columns) => {
+  const { keys, shown } = setUp({ columns });
+  await keys.type("all of it");
+  expect(shown()).toBe("> …");
 });
 
 test("what nobody can hear is told to be unsent", async () => {

@@ -34,7 +34,10 @@ export class OutputStream {
 
   /** Characters in a line; of something that is no terminal, any number. */
   get columns(): number {
-    return this.isTerminal ? (this.#stream.columns ?? 80) : Number.POSITIVE_INFINITY;
+    if (!this.isTerminal) return Number.POSITIVE_INFINITY;
+    // A terminal that nobody has told its size says 0.
+    const { columns = 0 } = this.#stream;
+    return columns > 0 ? columns : 80;
   }
 
   get isGone(): boolean {

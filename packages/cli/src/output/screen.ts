@@ -2,6 +2,7 @@
 import { cut } from "../terminal-text.ts";
 import type { OutputStream } from "./output-stream.ts";
 import { createStyle, type Style } from "./style.ts";
+import { lastColumns } from "./text-width.ts";
 
 export interface StatusLines {
   line(text: string): Promise<void>;
@@ -127,8 +128,8 @@ export class Screen implements StatusLines {
   #typedLine(): string {
     if (this.#typed === "" || !this.#hasRoom) return "";
     this.#hasPassingLine = true;
-    const room = this.#stderr.columns - 4;
-    return `> ${this.#typed.length > room ? `…${this.#typed.slice(-room)}` : this.#typed}`;
+    // A row that is full would go on in the next one, which nothing erases.
+    return `> ${lastColumns(this.#typed, this.#stderr.columns - 3)}`;
   }
 
   #erased(): string {

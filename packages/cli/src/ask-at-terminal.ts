@@ -22,6 +22,12 @@ export interface AskOptions {
 type Answer = Decision | "always";
 
 const ctrlD = "\x04";
+const meanings: Readonly<Record<Answer, string>> = {
+  allow: "allow",
+  deny: "deny",
+  always: "always allow exactly this",
+};
+const hint = "(one of these keys, a second after anything else was typed)";
 
 /** One question at a time. */
 export function askAtTerminal(options: AskOptions): ApproveFn {
@@ -43,17 +49,20 @@ async function ask(options: AskOptions, toolCall: OmniMessage<ToolCallPayload>):
     await screen.line(`${screen.style.yellow("[approval]")} ${wholeCall(toolCall.payload)}`);
     // Said by the Environment, which looked; what is shown above is what the model wrote, and what counts.
     const preview = await options.preview(toolCall).catch(() => undefined);
-    for (const line of previewLines(preview)) await screen.line(line);
+    for (const line of previewLines(preview, toolCall.payload)) await screen.line(line);
     const choices = choicesOf(toolCall.payload.name, screen);
     await screen.line(choices);
-    return await readAnswer(options, choices);
+    const answer = await readAnswer(options, choices);
+    // What becomes of the call is told later: another question may come first.
+    if (!options.signal.aborted) await screen.line(screen.style.dim(`> ${meanings[answer]}`));
+    return answer;
   } finally {
     stop();
   }
 }
 
 function choicesOf(toolName: string, { style: { bold } }: Screen): string {
-  return `${showHidden(toolName)}?  ${bold("y")} allow  ${bold("n")} deny  ${bold("a")} always allow exactly this`;
+  return `${showHidden(toolName)}?  ${bold("y")} allow  ${bold("n")} deny  ${bold("a")} ${meanings.always}`;
 }
 
 async function readAnswer({ keyboard, signal, clock, screen }: AskOptions, choices: string): Promise<Answer> {
@@ -63,7 +72,7 @@ async function readAnswer({ keyboard, signal, clock, screen }: AskOptions, choic
     lastKeyAtMs: keyboard.lastKeyAtMs,
     read: answerOf,
     onOther: () => {
-      if (!hasHinted) void screen.line(`(one of these keys, a second after anything else was typed)\n${choices}`);
+      if (!hasHinted) void screen.line(`${hint}\n${choices}`);
       hasHinted = true;
     },
   });

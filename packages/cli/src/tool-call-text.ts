@@ -26,9 +26,11 @@ export function wholeCall(call: ToolCallPayload): string {
   return lines.join("\n");
 }
 
-/** What the arguments do not say: where a command runs, what would change in a file. */
-export function previewLines(preview: Preview | undefined): string[] {
+/** What the arguments do not say: which command it is about, where that runs, what would change in a file. */
+export function previewLines(preview: Preview | undefined, call: ToolCallPayload): string[] {
   const lines: string[] = [];
+  const isSaid = commandOf(call, parseArguments(call.arguments)) !== undefined;
+  if (preview?.command !== undefined && !isSaid) lines.push(...field("command", preview.command));
   if (preview?.workdir !== undefined) lines.push(`  runs in ${showHidden(preview.workdir)}`);
   if (preview?.diff !== undefined)
     lines.push(

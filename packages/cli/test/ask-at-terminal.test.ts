@@ -18,7 +18,7 @@ function setUp() {
   const { signal } = controller;
   const output = new OutputStream({ stream: sink, signal, onError: () => undefined });
   const screen = new Screen({ stdout: output, stderr: output, env: {} });
-  const preview = async () => ({ summary: "", workdir: "/work\x1b[2J", diff: "-old\n+new" });
+  const preview = async () => ({ summary: "", command: "make\x1b[2J", workdir: "/work\x1b[2J", diff: "-old\n+new" });
   const ask = askAtTerminal({ screen, keyboard, clock, signal, preview });
   /** Types this so long after what came before it. */
   const typeAfter = async (ms: number, text: string): Promise<void> => {
@@ -33,7 +33,7 @@ function setUp() {
     clock.advance(300);
     await turnsOfTheEventLoop(1);
   };
-  const choices = (): number => shown.split("always allow exactly this").length - 1;
+  const choices = (): number => shown.split("a always allow exactly this").length - 1;
   return { ask, keys, clock, keyboard, screen, controller, typeAfter, press, choices, shown: () => shown };
 }
 
@@ -75,6 +75,33 @@ test("what would change, and where, is shown with the question, hidden character
   void press("n");
   await ask(command("ls"));
   expect(shown()).toMatch(/runs in \/work\\u001b\[2J\n {2}-old\n {2}\+new\n/);
+});
+
+test.each(["input_command", "kill_command"])("a question about %s names the command that it is about", async (name) => {
+  const { ask, press, shown } = setUp();
+  void press("n");
+  await ask(toolCall({ name, arguments: '{"process_id":"7"}', toolCallId: "1" }));
+  expect(shown()).toContain(
+    `[approval] ${name}\n  process_id: 7\n  command: make\\u001b[2J\n  runs in /work\\u001b[2J\n`,
+  );
+});
+
+test("a command that the call itself says is told once", async () => {
+  const { ask, press, shown } = setUp();
+  void press("n");
+  await ask(command("make"));
+  expect(shown().match(/make/g)).toHaveLength(1);
+});
+
+test.each([
+  ["y", "> allow\n"],
+  ["n", "> deny\n"],
+  ["a", "> always allow exactly this\n"],
+])("the answer %s is acknowledged before another question comes", async (key, words) => {
+  const { ask, press, shown } = setUp();
+  void press(key);
+  await ask(command("ls"));
+  expect(shown().endsWith(`exactly this\n${words}`)).toBe(true);
 });
 
 /** Each piece so long after the one before it, the first after the question. */
@@ -173,9 +200,10 @@ test("always holds for exactly this command", async () => {
 });
 
 test("Ctrl-C interrupts at once and restores the terminal", async () => {
-  const { ask, keys, controller } = setUp();
+  const { ask, keys, controller, shown } = setUp();
   void keys.type("\x03");
   expect(await ask(command("ls"))).toBe("deny");
+  expect(shown()).not.toContain("> deny");
   expect(controller.signal.aborted).toBe(true);
   expect(keys.modes).toEqual([true, false]);
 });

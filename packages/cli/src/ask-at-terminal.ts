@@ -27,7 +27,7 @@ const meanings: Readonly<Record<Answer, string>> = {
   deny: "deny",
   always: "always allow exactly this",
 };
-const hint = "(one of these keys, a second after anything else was typed)";
+const hint = "(y, n or a alone counts, a second after anything else was typed; Enter need not follow)";
 
 /** One question at a time. */
 export function askAtTerminal(options: AskOptions): ApproveFn {

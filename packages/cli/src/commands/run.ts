@@ -10,6 +10,7 @@ import type { StatusLines } from "../output/screen.ts";
 import { TextView } from "../output/text-view.ts";
 import { readPrompt } from "../prompt-text.ts";
 import { runTask, showNotices } from "../run-task.ts";
+import { sandboxLine } from "../sandbox-line.ts";
 import { inOneLine } from "../terminal-text.ts";
 import { openTerminal, type Terminal } from "../terminal.ts";
 import { startSteering } from "../typing/steering.ts";
@@ -60,6 +61,8 @@ export async function runInSession(
   if (flags.json === true) await view.show(sessionMeta(session.meta));
   else if (flags.session !== undefined && prompt !== "")
     await screen.line(screen.style.dim(`[workspace] ${inOneLine(session.meta.workspace)}`));
+  const sandbox = await sandboxLine(flags);
+  if (sandbox !== undefined) await screen.line(screen.style.dim(sandbox));
   const ask = askAtTerminal({
     screen,
     keyboard,

@@ -16,7 +16,7 @@ function setUp({ isRunning = true, columns = 20 } = {}) {
     }),
     { isTTY: true, columns },
   );
-  const { keys, controller, keyboard, jobControl } = createKeyboard();
+  const { keys, clock, controller, keyboard, jobControl } = createKeyboard();
   const output = new OutputStream({ stream: sink, signal: controller.signal, onError: () => undefined });
   const screen = new Screen({ stdout: output, stderr: output, env: { NO_COLOR: "1" } });
   const said: string[] = [];
@@ -27,7 +27,7 @@ function setUp({ isRunning = true, columns = 20 } = {}) {
   keyboard.hold();
   onTestFinished(() => keyboard.close());
   const stop = startSteering({ keyboard, screen, steer });
-  return { keys, controller, keyboard, jobControl, screen, said, stop, shown: () => shown };
+  return { keys, clock, controller, keyboard, jobControl, screen, said, stop, shown: () => shown };
 }
 
 test("a line that is typed while a Task runs is said to it, and shown as such", async () => {
@@ -131,6 +131,30 @@ test("Ctrl-Z gives the terminal back before it stops, and takes it again when it
   expect(keys.modes).toEqual([true, false, true, false]);
   keyboard.close();
   expect(keys.modes).toEqual([true, false, true, false]);
+});
+
+test("a command that went on in the background hears again what is typed once it is in front, also when no signal says so", async () => {
+  const { keys, keyboard, clock, jobControl, said } = setUp();
+  jobControl.hasTerminal = false;
+  await keys.type("\x1a");
+  for (let second = 0; second < 3; second++) {
+    clock.advance(1000);
+    await turnsOfTheEventLoop(2);
+  }
+  expect(keys.modes).toEqual([true, false]);
+  expect(clock.sleeping).toEqual([1000]);
+  jobControl.hasTerminal = true;
+  clock.advance(1000);
+  await turnsOfTheEventLoop(2);
+  expect(keys.modes).toEqual([true, false, true]);
+  expect(clock.sleeping).toEqual([]);
+  await keys.type("go\r");
+  expect(said).toEqual(["go"]);
+  jobControl.hasTerminal = false;
+  await keys.type("\x1a");
+  keyboard.close();
+  await turnsOfTheEventLoop(2);
+  expect(clock.sleeping).toEqual([]);
 });
 
 test("a command in the background leaves the terminal alone", () => {

@@ -22,6 +22,8 @@ export interface KeyboardOptions {
   interrupt: () => void;
 }
 
+/** Not every shell tells a command that went on in the background when it is in front again. */
+const lookAgainMs = 1000;
 const ctrlC = "\x03";
 const ctrlBackslash = "\x1c";
 const ctrlZ = "\x1a";
@@ -36,6 +38,8 @@ export class Keyboard {
   #isHeld = false;
   #lastKeyAtMs = Number.NEGATIVE_INFINITY;
   #isOver = false;
+  /** Fires when nobody need look whether the terminal is ours again. */
+  #looking = new AbortController();
 
   constructor(options: KeyboardOptions) {
     this.#options = options;
@@ -112,12 +116,14 @@ export class Keyboard {
   }
 
   #take(): void {
+    this.#looking.abort();
     this.#isTaken = true;
     this.#options.stdin.setRawMode(true);
     this.#options.stdin.resume();
   }
 
   #giveBack(): void {
+    this.#looking.abort();
     if (!this.#isTaken) return;
     this.#isTaken = false;
     this.#options.stdin.setRawMode(false);
@@ -130,11 +136,21 @@ export class Keyboard {
     if (this.#options.jobControl.isInForeground() || this.#readers.at(-1)?.isQuestion === true) {
       this.#giveBack();
       this.#take();
-    } else if (this.#isTaken) {
+    } else {
+      if (this.#isTaken) this.#options.stdin.pause();
       this.#isTaken = false;
-      this.#options.stdin.pause();
+      this.#lookAgain();
     }
   };
+
+  #lookAgain(): void {
+    this.#looking.abort();
+    this.#looking = new AbortController();
+    const { signal } = this.#looking;
+    void this.#options.clock.sleep(lookAgainMs, signal).then(() => {
+      if (!signal.aborted) this.#takeAgain();
+    });
+  }
 
   readonly #onData = (bytes: Buffer): void => {
     const { clock, interrupt, jobControl } = this.#options;

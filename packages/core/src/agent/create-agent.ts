@@ -11,7 +11,7 @@ import { endOrphanedCommands } from "../environment/command/orphaned-commands.ts
 import type { Tool } from "../environment/tool.ts";
 import { coxswainHome, projectPaths } from "../config/home.ts";
 import type { Session } from "../session/session.ts";
-import { checkAgentOptions, checkSessionOptions } from "./check-options.ts";
+import { readAgentOptions, readExportOptions, readForkOptions, readSessionOptions } from "./check-options.ts";
 import { exportSession, type ExportedSession, type ExportOptions } from "./export-session.ts";
 import { type ForkOptions, forkSession } from "./fork-session.ts";
 import type { LanguageModel, ModelContext } from "./model-source.ts";
@@ -66,18 +66,18 @@ export interface Agent {
   /**
    * A new Session that begins where a turn of another one ended; that one is only read.
    *
-   * @throws UsageError when there is no such turn; ConfigError; TraceError when there is no such Session
+   * @throws UsageError when there is no such turn, or for options that are none; ConfigError; TraceError when there is no such Session
    */
   forkSession(sessionId: string, options?: ForkOptions): Promise<Session>;
-  /** Its records without keys, media and the user's name, to be handed on. @throws ConfigError, TraceError */
+  /** Its records without keys, media and the user's name, to be handed on. @throws ConfigError, TraceError; UsageError for options that are none */
   exportSession(sessionId: string, options?: ExportOptions): Promise<ExportedSession>;
   /** The Session that was active last comes first. */
   listSessions(): AsyncIterable<SessionSummary>;
 }
 
 /** @throws ConfigError when an id or the home is unusable; UsageError for options that are none */
-export async function createAgent(options: AgentOptions = {}): Promise<Agent> {
-  checkAgentOptions(options);
+export async function createAgent(given: AgentOptions = {}): Promise<Agent> {
+  const options = readAgentOptions(given);
   const home = options.home ?? coxswainHome(process.env);
   const paths = projectPaths(home, options.projectId, options.agentId);
   let orphans: Promise<unknown> | undefined;
@@ -87,13 +87,11 @@ export async function createAgent(options: AgentOptions = {}): Promise<Agent> {
   };
   const setting: SessionSetting = { options, home, paths, endOrphans };
   return {
-    createSession: async (sessionOptions = {}) => {
-      checkSessionOptions(sessionOptions);
-      return createSession(setting, sessionOptions);
-    },
+    createSession: async (sessionOptions = {}) => createSession(setting, readSessionOptions(sessionOptions)),
     resumeSession: (sessionId) => resumeSession(setting, sessionId),
-    forkSession: (sessionId, forkOptions = {}) => forkSession(setting, sessionId, forkOptions),
-    exportSession: (sessionId, exportOptions = {}) => exportSession(setting, sessionId, exportOptions),
+    forkSession: async (sessionId, forkOptions = {}) => forkSession(setting, sessionId, readForkOptions(forkOptions)),
+    exportSession: async (sessionId, exportOptions = {}) =>
+      exportSession(setting, sessionId, readExportOptions(exportOptions)),
     listSessions: () => traceStoreOf(setting)?.list() ?? nothing(),
   };
 }

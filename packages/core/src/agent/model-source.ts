@@ -13,6 +13,7 @@ import { createLanguageModel, type CreateLanguageModelOptions } from "../llm/cre
 import type { ModelSettings, ModelTimeLimits } from "../llm/model-settings.ts";
 import { ModelSupportError } from "../llm/model-support-error.ts";
 import { wordsOf } from "../shared/error-words.ts";
+import { checkModel } from "./check-options.ts";
 
 /** An offline model whose name is a path, or ends as YAML does, is a scenario. */
 const scenarioName = /^\/|\.ya?ml$/;
@@ -60,7 +61,7 @@ export async function modelSource(options: ModelSourceOptions): Promise<ModelSou
       contextWindow: 0,
       maxOutputTokens: maxTokens,
       warnings: [],
-      open: (context) => withThinkingLevel(given(context), thinkingLevel),
+      open: (context) => withThinkingLevel(checkModel(given(context)), thinkingLevel),
     };
   }
   const base = { clock: options.clock, limits: timeLimits, thinkingLevel };

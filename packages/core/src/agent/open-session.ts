@@ -28,6 +28,7 @@ import { systemClock } from "../shared/system-clock.ts";
 import { FileTraceStore } from "../trace/file-trace-store.ts";
 import { newSessionId } from "../trace/session-id.ts";
 import { TraceError } from "../trace/trace-error.ts";
+import { checkEnvironment } from "./check-options.ts";
 import type { AgentOptions, CreateSessionOptions } from "./create-agent.ts";
 import { type ModelSource, modelSource } from "./model-source.ts";
 import { openSessionSandbox } from "./session-sandbox.ts";
@@ -265,7 +266,8 @@ function openEnvironment(
   const offered = (tool: Tool): boolean => system.tools?.includes(tool.definition.name) ?? true;
   const tools = [...builtInTools().filter((tool) => offered(tool) && !names.has(tool.definition.name)), ...own];
   if (options.environment !== undefined) {
-    return options.environment({ sessionId, workspaceDir, scratchpadDir, tools, sandbox: sandbox?.commands });
+    const context = { sessionId, workspaceDir, scratchpadDir, tools, sandbox: sandbox?.commands };
+    return checkEnvironment(options.environment(context));
   }
   return new LocalEnvironment({
     // No Task waits for it.

@@ -32,7 +32,7 @@ type OutputOf<Schema> = Schema extends StandardSchema<infer Output> ? Output : n
 
 /**
  * Makes a tool. Arguments are checked before `preview` and `execute`; for a Standard Schema they get its output.
- * @throws TypeError for a name that providers refuse, or parameters without a JSON Schema of an object.
+ * @throws TypeError for a name that providers refuse, parameters without a JSON Schema of an object, or a field that is none.
  */
 export function defineTool<Schema extends StandardSchema>(
   specification: ToolSpecification<Schema, OutputOf<Schema>>,
@@ -48,6 +48,13 @@ export function defineTool<Args>(specification: ToolSpecification<unknown, Args>
   if (permission !== "r" && permission !== "rw") {
     throw new TypeError(`Tool "${name}": \`permission\` must be "r" or "rw", not ${JSON.stringify(permission)}.`);
   }
+  if (typeof description !== "string") {
+    throw new TypeError(`Tool "${name}": \`description\` must be a text for the model, not ${showValue(description)}.`);
+  }
+  // Taken now: what is changed in the specification later is not this tool's.
+  const execute = methodOf(specification, "execute", "(args, context) => output");
+  const hasPreview = specification.preview !== undefined;
+  const preview = hasPreview ? methodOf(specification, "preview", "(args, context) => { summary }") : undefined;
   checkLimits(`Tool "${name}"`, { timeoutMs, maxOutputLength });
   const schema = readToolSchema(name, specification.parameters, specification.jsonSchema);
   const tool: Tool = {
@@ -55,10 +62,28 @@ export function defineTool<Args>(specification: ToolSpecification<unknown, Args>
     timeoutMs,
     maxOutputLength,
     validate: (args) => schema.validate(args),
-    execute: (args, context) => specification.execute(args as Args, context),
+    execute,
   };
-  if (specification.preview !== undefined) {
-    tool.preview = async (args, context) => specification.preview?.(args as Args, context);
+  if (preview !== undefined) {
+    tool.preview = async (args, context) => preview(args, context) as Preview | undefined;
   }
   return tool;
+}
+
+function showValue(value: unknown): string {
+  return typeof value === "object" && value !== null ? "an object" : String(value);
+}
+
+/** As it is now, and still a method of its specification. */
+function methodOf<Args>(
+  specification: ToolSpecification<unknown, Args>,
+  field: "execute" | "preview",
+  shape: string,
+): (args: unknown, context: ToolContext) => unknown {
+  const method: unknown = Reflect.get(specification, field);
+  if (typeof method !== "function") {
+    const tool = `Tool "${specification.name}"`;
+    throw new TypeError(`${tool}: \`${field}\` must be a function ${shape}, not ${showValue(method)}.`);
+  }
+  return (args, context) => Reflect.apply(method, specification, [args, context]);
 }

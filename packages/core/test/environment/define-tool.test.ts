@@ -110,3 +110,30 @@ test("a tool gets its Workspace, its call and a signal, and previews by itself",
   const ran = await run(environment, "count", { a: "b" });
   expect(JSON.parse(ran.output)).toEqual(["b", workspaceDir, ran.payload.tool_call_id, false]);
 });
+
+describe("a specification", () => {
+  const whole = { ...base, parameters: jsonSchema, execute: () => "one" };
+  const define = (more: object) => (): unknown => defineTool({ ...whole, ...more } as typeof whole);
+
+  test("with a field that is none is refused, and it is said which, and what it may be", () => {
+    const needed = 'Tool "count": `execute` must be a function (args, context) => output, not ';
+    expect(define({ execute: undefined })).toThrow(new TypeError(`${needed}undefined.`));
+    expect(define({ execute: {} })).toThrow(new TypeError(`${needed}an object.`));
+    expect(define({ preview: null })).toThrow("`preview` must be a function (args, context) => { summary }, not null.");
+    expect(define({ description: 5 })).toThrow("`description` must be a text for the model, not 5.");
+  });
+
+  test("that is changed later changes nothing, and its methods know it", async () => {
+    const specification = {
+      ...whole,
+      step: 1,
+      execute(): string {
+        return `step ${this.step}`;
+      },
+    };
+    const tool = defineTool(specification);
+    specification.execute = () => "changed";
+    const { environment } = await createWorld({ tools: [tool] });
+    expect((await run(environment, "count", { upTo: 1 })).output).toBe("step 1");
+  });
+});

@@ -44,6 +44,7 @@ export class Recorder {
   /** Set once an interrupt waits for the Trace no longer. */
   #isAbandoned = false;
   #abandonWrite: (() => void) | undefined;
+  #abandonRotation: (() => void) | undefined;
 
   constructor(parts: { sink: TraceSink | undefined; ledger: Ledger; build: Builders; clock: Clock }) {
     this.#sink = parts.sink;
@@ -61,6 +62,7 @@ export class Recorder {
   abandonTrace(): void {
     this.#isAbandoned = true;
     this.#abandonWrite?.();
+    this.#abandonRotation?.();
   }
 
   /** A fragment or a message of a child Session. */
@@ -109,8 +111,15 @@ export class Recorder {
 
   /** The next record opens a new context. */
   async rotate(): Promise<void> {
+    if (this.#sink === undefined) return;
     try {
-      await this.#sink?.rotate();
+      const rotated = this.#sink.rotate();
+      // Besides writes, which have a way out of their own.
+      await new Promise<void>((resolve, reject) => {
+        if (this.#isAbandoned) resolve();
+        else this.#abandonRotation = resolve;
+        rotated.then(resolve, reject);
+      });
     } catch (error) {
       this.#tellOutage(error);
     }

@@ -63,6 +63,29 @@ describe("a reader who does not read", () => {
     await collect(run);
     expect(bench.llm.requests).toHaveLength(2);
   });
+
+  it.each<[silent: string, until: OmniMessage["payload"]["type"]]>([
+    ["the model", "request_begin"],
+    ["the approver", "tool_call"],
+    ["a tool", "approval_decision"],
+  ])("keeps no engine from being closed, nor does %s who never answers", async (silent, until) => {
+    const never = new Promise<never>(() => undefined);
+    const silentModel = async function* (): AsyncGenerator<OmniMessage, LLMOutcome> {
+      yield await never;
+      return { status: "completed" };
+    };
+    const calls = { calls: [{ name: "a" }] };
+    const bench = setUp([silent === "the model" ? silentModel : calls], { a: () => never });
+    const run = bench.engine.run(ask("go"), { approve: silent === "the approver" ? () => never : allow });
+    for (;;) {
+      const { value } = await run.next();
+      if (value === undefined || value.payload.type === until) break;
+    }
+    await bench.engine.close();
+    expect(bench.engine.activity).toBe("idle");
+    expect(outline(bench.trace.records).at(-1)).toBe("abort");
+    expect(bench.clock.sleeping).toEqual([]);
+  });
 });
 
 describe("a producer that always has more at once", () => {

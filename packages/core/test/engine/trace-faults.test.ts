@@ -68,3 +68,37 @@ describe("the context that follows a compaction", () => {
     expect(new Set(written).size).toBe(written.length);
   });
 });
+
+describe("a Trace that does not come back from opening its next file", () => {
+  it("is waited for no longer once the run is interrupted, or the engine closed", async () => {
+    for (const stop of ["signal", "close"] as const) {
+      const bench = setUp(
+        [{ text: "answer" }, { text: "[summary]short[/summary]" }],
+        {},
+        {
+          compaction: { maxContextLength: -1, maxSessionTurns: -1, mode: "summarize", prompt: "Summarize." },
+          createLLM: () => scriptedLLM([{ text: "never asked" }]),
+        },
+      );
+      const rotates = new Promise<void>((begun) => {
+        bench.trace.rotate = () => {
+          bench.trace.contexts.push([]);
+          begun();
+          return new Promise(() => undefined);
+        };
+      });
+      await collect(bench.engine.run(ask("first")));
+      await collect(bench.engine.compact());
+      const controller = new AbortController();
+      const run = collect(bench.engine.run(ask("second"), { signal: controller.signal }));
+      await rotates;
+      const closed = stop === "close" ? bench.engine.close() : undefined;
+      controller.abort();
+      bench.clock.advance(20);
+      await Promise.all([run, closed]);
+      expect(bench.clock.sleeping).toEqual([]);
+      if (stop === "signal") expect(outline(await run).at(-1)).toBe("abort");
+      expect(sent(bench.trace.newest)).toContainEqual(expect.objectContaining({ text: "second" }));
+    }
+  });
+});

@@ -5,6 +5,8 @@ import { cut, inOneLine } from "./terminal-text.ts";
 
 const exchanges = 3;
 const textLength = 400;
+/** Longer than what is shown of a conversation: it may be wanted whole. */
+const undeliveredLength = 4_000;
 
 /** @param seen What a reader of the Session sees, oldest first. */
 export function recentLines(seen: readonly OmniMessage[]): string[] {
@@ -35,12 +37,45 @@ export function recentLines(seen: readonly OmniMessage[]): string[] {
 export function owedLines(messages: readonly OmniMessage[]): string[] {
   const { carryOver } = replayTrace(messages);
   if (carryOver.length === 0) return [];
-  const unanswered = carryOver.filter(
-    (message) => isPayload(message, "tool_call_output") && message.payload.output.startsWith("[interrupted: "),
-  ).length;
-  const calls =
-    unanswered === 0 ? "" : `; of ${unanswered === 1 ? "one call" : `${unanswered} calls`} nobody knows the outcome`;
-  return [`[owed] ${whyOwed(messages)}, and goes along with what you say next${calls}`];
+  return [`[owed] ${whyOwed(messages)}, and goes along with what you say next${unansweredWords(messages, carryOver)}`];
+}
+
+/** What a person said to a Task that ended before it was delivered; nothing once another request has gone out. */
+export function undeliveredLines(messages: readonly OmniMessage[]): string[] {
+  const last = messages.findLast((message) => isPayload(message, "abort") || isPayload(message, "request_begin"));
+  if (last === undefined || !isPayload(last, "abort")) return [];
+  const texts = last.payload.undelivered ?? [];
+  return texts.map((text) => `[not delivered] ${cut(inOneLine(text), undeliveredLength)}`);
+}
+
+/** A call that was never allowed did not run; of the others nobody knows how far they came. */
+function unansweredWords(messages: readonly OmniMessage[], carryOver: readonly OmniMessage[]): string {
+  const ids = carryOver.flatMap((message) =>
+    isPayload(message, "tool_call_output") && message.payload.output.startsWith("[interrupted: ")
+      ? [message.payload.tool_call_id]
+      : [],
+  );
+  const called = new Set<string>();
+  const allowed = new Set<string>();
+  for (const message of messages) {
+    if (isPayload(message, "tool_call")) called.add(message.payload.tool_call_id);
+    if (isPayload(message, "approval_decision") && message.payload.decision === "allow")
+      allowed.add(message.payload.tool_call_id);
+  }
+  // Where a record names two calls alike, the second is sent under a number, and only the records tell of its decision.
+  const recorded = (id: string): string => (called.has(id) ? id : id.replace(/~\d+$/, ""));
+  const unknown = ids.filter((id) => allowed.has(recorded(id))).length;
+  const unallowed = ids.length - unknown;
+  return [
+    unknown === 0 ? "" : `; of ${countOfCalls(unknown)} nobody knows the outcome`,
+    unallowed === 0
+      ? ""
+      : `; ${countOfCalls(unallowed)} ${unallowed === 1 ? "was" : "were"} never allowed and did not run`,
+  ].join("");
+}
+
+function countOfCalls(count: number): string {
+  return count === 1 ? "one call" : `${count} calls`;
 }
 
 /** What a person is asked, who may answer with nothing where something is owed. */

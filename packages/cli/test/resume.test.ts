@@ -1,8 +1,8 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { isPayload } from "@coxswain/protocol";
+import { isPayload, parseOmniMessage } from "@coxswain/protocol";
 import { expect, test } from "vitest";
-import { nextQuestion } from "../src/session-standing.ts";
+import { nextQuestion, owedLines } from "../src/session-standing.ts";
 import { cox, createPlace, type Place, readTrace } from "./support.ts";
 
 const steps = ["one", "two", "three", "four"].map((text) => `  - text: step ${text}\n`).join("");
@@ -57,21 +57,33 @@ test("an id chooses the Session, with the options of a run, and only the last ex
   expect(last.stderr).toMatch(/ {2}…\n {2}> second\n/);
 });
 
+const record = (type: string, payload: object): string =>
+  JSON.stringify({ timestamp: "2026-01-01T00:00:00.000Z", type, payload });
+
+const said = (text: string): string => record("model_msg", { type: "text", role: "user", text });
+
+async function append(place: Place, records: readonly string[]): Promise<void> {
+  const [path = ""] = await place.traceFiles();
+  const lines = (await readFile(path, "utf8")).trimEnd().split("\n");
+  await writeFile(path, `${[...lines, ...records].join("\n")}\n`);
+}
+
+/** A turn with these calls and decisions, whose process ended. */
+function cutTurn(calls: readonly string[], allowed: readonly string[]): string[] {
+  const call = { type: "tool_call", role: "assistant", name: "list_files", arguments: "{}" };
+  return [
+    said("look"),
+    record("event_msg", { type: "request_begin" }),
+    ...calls.map((id) => record("model_msg", { ...call, tool_call_id: id })),
+    ...allowed.map((id) => record("event_msg", { type: "approval_decision", decision: "allow", tool_call_id: id })),
+    record("event_msg", { type: "request_end", status: "completed" }),
+  ];
+}
+
 test("what is owed is told, and goes along", async () => {
   await using place = await createPlace();
   const id = await first(place);
-  const [path = ""] = await place.traceFiles();
-  const lines = (await readFile(path, "utf8")).trimEnd().split("\n");
-  const call = { type: "tool_call", role: "assistant", name: "list_files", arguments: "{}", tool_call_id: "c" };
-  const record = (type: string, payload: object): string =>
-    JSON.stringify({ timestamp: "2026-01-01T00:00:00.000Z", type, payload });
-  const cut = [
-    record("model_msg", { type: "text", role: "user", text: "look" }),
-    record("event_msg", { type: "request_begin" }),
-    record("model_msg", call),
-    record("event_msg", { type: "request_end", status: "completed" }),
-  ];
-  await writeFile(path, `${[...lines, ...cut].join("\n")}\n`);
+  await append(place, cutTurn(["c"], ["c"]));
   const { stderr, code } = await cox(["resume", id, "go on"], { place });
   expect(code).toBe(0);
   expect(stderr).toContain(
@@ -82,6 +94,31 @@ test("what is owed is told, and goes along", async () => {
     code: 2,
     stderr: expect.stringMatching(/has nothing left to send; give a prompt\n$/),
   });
+});
+
+test.each([
+  [["c"], [], "; one call was never allowed and did not run"],
+  [["a", "b", "c"], ["b"], "; of one call nobody knows the outcome; 2 calls were never allowed and did not run"],
+  [["a", "b"], ["a", "b"], "; of 2 calls nobody knows the outcome"],
+  // The ids that an adapter gives to calls of one name.
+  [["a", "a~2"], ["a"], "; of one call nobody knows the outcome; one call was never allowed and did not run"],
+])("of the calls %j, of which %j were allowed, it is told which ran", (calls, allowed, words) => {
+  const messages = cutTurn(calls, allowed).map((line) => parseOmniMessage(JSON.parse(line)));
+  const [line = ""] = owedLines(messages);
+  expect(line.slice(line.indexOf(";"))).toBe(words);
+});
+
+test("what was said to a Task and not delivered is told once, with its text in one line", async () => {
+  await using place = await createPlace();
+  const id = await first(place);
+  const undelivered = ["mind the\ngap", "and \u001b[31mhurry"];
+  await append(place, [...cutTurn(["c"], []), record("event_msg", { type: "abort", undelivered })]);
+  const words = "[not delivered] mind the gap\n[not delivered] and hurry\n";
+  const gone = await cox(["run", "--session", id, "go on"], { place });
+  expect(gone.stderr).toContain(words);
+  expect((await cox(["resume", id, "again"], { place })).stderr).not.toContain("[not delivered]");
+  await append(place, [said("stop"), record("event_msg", { type: "abort", undelivered })]);
+  expect((await cox(["resume", id, "last"], { place })).stderr).toContain(words);
 });
 
 test("an empty answer is offered only where something is owed", () => {

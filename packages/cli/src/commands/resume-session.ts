@@ -7,7 +7,7 @@ import { approvalMode } from "../approval.ts";
 import { CliUsageError, exitCodes } from "../exit-code.ts";
 import { homeOf, openAgent } from "../open-session.ts";
 import { readPrompt } from "../prompt-text.ts";
-import { nextQuestion, owedLines, recentLines } from "../session-standing.ts";
+import { nextQuestion, owedLines, recentLines, undeliveredLines } from "../session-standing.ts";
 import { inOneLine } from "../terminal-text.ts";
 import { openTerminal, type Terminal } from "../terminal.ts";
 import { traceStore } from "../trace-source.ts";
@@ -73,7 +73,7 @@ async function showStanding({ screen }: Terminal, session: Session, flags: Resum
   for (const line of recentLines(seen)) await screen.line(line);
   const { messages } = await traceStore(flags).read(session.id);
   const owed = owedLines(messages);
-  for (const line of owed) await screen.line(yellow(line));
+  for (const line of [...owed, ...undeliveredLines(messages)]) await screen.line(yellow(line));
   return owed.length > 0;
 }
 

@@ -11,8 +11,10 @@ import { TextView } from "../output/text-view.ts";
 import { readPrompt } from "../prompt-text.ts";
 import { runTask, showNotices } from "../run-task.ts";
 import { sandboxLine } from "../sandbox-line.ts";
+import { undeliveredLines } from "../session-standing.ts";
 import { inOneLine } from "../terminal-text.ts";
 import { openTerminal, type Terminal } from "../terminal.ts";
+import { traceStore } from "../trace-source.ts";
 import { startSteering } from "../typing/steering.ts";
 
 export interface RunFlags extends SessionChoice {
@@ -42,6 +44,10 @@ async function runInTerminal(terminal: Terminal, words: readonly string[], flags
   const session = await openSession(flags);
   lifetime.beforeEnd(() => session.dispose());
   for (const line of news) await screen.line(inOneLine(line));
+  if (flags.session !== undefined) {
+    const { messages } = await traceStore(flags).read(session.id);
+    for (const line of undeliveredLines(messages)) await screen.line(screen.style.yellow(line));
+  }
   return runInSession(terminal, session, prompt, flags);
 }
 

@@ -43,10 +43,12 @@ describe("what is forbidden by a path from the top of the machine, or by ~", () 
     const { environment, root, names, open } = await createPlaces();
     const read = (file_path: string) => run(environment, "read_file", { file_path });
     for (const name of [...names, "me/.netrc", "me/.ssh/id"]) {
-      expect((await read(join(root, name))).output).toMatch(/^Access to .* is not allowed\.$/);
+      expect((await read(join(root, name))).output).toMatch(/^Access to "[^"]+" is not allowed[.:]/);
     }
     expect((await read("~/.ssh/id")).output).toBe('Access to "~/.ssh/id" is not allowed.');
-    expect((await read("a.key")).output).toBe('Access to "a.key" is not allowed.');
+    expect((await read("a.key")).output).toBe(
+      `Access to "a.key" is not allowed: the project's forbidden_files forbid "/a.key".`,
+    );
     for (const name of open) expect((await read(join(root, name))).status).toBe("completed");
     expect((await run(environment, "list_files", {})).output.split("\n")).toEqual([
       "open.txt",

@@ -51,6 +51,12 @@ async function createGuarded() {
   return world;
 }
 
+/** The words about a path, with the pattern that forbids it or without. */
+function refusalOf(path: string): RegExp {
+  const start = `Access to ${JSON.stringify(path)} is not allowed`.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+  return new RegExp(`^${start}(?:: the project's forbidden_files forbid "[^"]+")?\\.$`);
+}
+
 describe("what is forbidden", () => {
   const names = (root: string, ws: string): string[] => [
     ".secrets.toml",
@@ -114,7 +120,7 @@ describe("what is forbidden", () => {
   test("is refused with the same words by every file tool, and nothing is read or made", async () => {
     const { environment, root, workspaceDir } = await createGuarded();
     for (const file_path of names(root, workspaceDir)) {
-      const words = `Access to ${JSON.stringify(file_path)} is not allowed.`;
+      const words = expect.stringMatching(refusalOf(file_path));
       for (const [tool, more] of [
         ["read_file", {}],
         ["edit_file", { old_string: "hidden", new_string: "changed" }],
@@ -128,6 +134,23 @@ describe("what is forbidden", () => {
     expect(await readFile(join(workspaceDir, ".secrets.toml"), "utf8")).toBe("hidden");
   });
 
+  test("is named by its pattern, whether it is there or not, and nothing else is", async () => {
+    const { environment, root } = await createGuarded();
+    const read = async (file_path: string) => (await run(environment, "read_file", { file_path })).output;
+    const named = (path: string, pattern: string): string =>
+      `Access to ${JSON.stringify(path)} is not allowed: the project's forbidden_files forbid "${pattern}".`;
+    for (const path of ["sub/tls.key", "not/there.key"]) expect(await read(path)).toBe(named(path, "*.key"));
+    expect(await read("n.txt")).toBe(named("n.txt", ".secrets.toml"));
+    for (const path of [
+      "hard.txt",
+      join(root, "home/config.toml"),
+      join(root, "home/not-there"),
+      "/proc/self/environ",
+    ]) {
+      expect(await read(path)).toBe(`Access to ${JSON.stringify(path)} is not allowed.`);
+    }
+  });
+
   test("does not show in lists and searches, and is no place to run", async () => {
     const { environment } = await createGuarded();
     const listed = await run(environment, "list_files", {});
@@ -135,7 +158,7 @@ describe("what is forbidden", () => {
     expect(listed.output).not.toMatch(/secrets|\.key|private/);
     expect((await run(environment, "search_files", { pattern: "hidden" })).output).toBe("[no matches]");
     for (const path of ["private", "h", "../home"]) {
-      const words = `Access to ${JSON.stringify(path)} is not allowed.`;
+      const words = expect.stringMatching(refusalOf(path));
       expect(await run(environment, "list_files", { path })).toMatchObject({ output: words });
       expect(await run(environment, "search_files", { path, pattern: "x" })).toMatchObject({ output: words });
     }

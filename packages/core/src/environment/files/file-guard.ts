@@ -37,7 +37,7 @@ export class FileGuard {
   readonly #forbiddenRoots: readonly string[];
   readonly #allowedRoots: readonly string[];
   readonly #foldedWorkspace: string;
-  readonly #matchers: readonly NameMatcher[];
+  readonly #matchers: readonly { glob: string; matches: NameMatcher }[];
 
   constructor(options: FileGuardOptions) {
     this.options = options;
@@ -45,12 +45,12 @@ export class FileGuard {
     this.#foldedWorkspace = foldedPath(this.workspaceDir);
     this.#forbiddenRoots = bothForms(options.forbiddenPaths);
     this.#allowedRoots = bothForms([options.workspaceDir, options.scratchpadDir]);
-    this.#matchers = options.forbiddenFiles.map(forbiddenMatcher);
+    this.#matchers = options.forbiddenFiles.map((glob) => ({ glob, matches: forbiddenMatcher(glob) }));
   }
 
   /**
    * The real path of what a tool names.
-   * @throws ToolError, the same one for everything that is forbidden, whether it exists or not.
+   * @throws ToolError, the same one for a path that is forbidden, whether it exists or not.
    */
   resolve(path: string): string {
     if (path.includes("\0")) throw new ToolError("The path holds a NUL character: leave it out.");
@@ -61,7 +61,7 @@ export class FileGuard {
     }
     const followed = followLinks(absolute);
     if (followed === undefined) throw new ToolError(`The links of this path go in a circle: ${path}`);
-    if (this.#forbids(followed)) throw notAllowed(path);
+    if (this.#forbids(followed)) throw this.#notAllowed(path, followed.visited);
     return followed.real;
   }
 
@@ -105,10 +105,11 @@ export class FileGuard {
   checkOpened(path: string, { stats, realPath }: Opened, identities = this.identities()): void {
     // The system says so of what has been removed since.
     const names = realPath === undefined ? [] : [realPath, realPath.replace(/ \(deleted\)$/, "")];
-    if (names.some((name) => this.#forbids({ real: name, visited: [name] }))) throw notAllowed(path);
+    const isForbidden = names.some((name) => this.#forbids({ real: name, visited: [name] }));
     const identity = identityKey(stats);
-    if (identities.hasRoot(identity) || identities.hasNamed(identity)) throw notAllowed(path);
-    if (stats.nlink > 1n && identities.hasLinked(identity)) throw notAllowed(path);
+    if (isForbidden || identities.hasRoot(identity) || identities.hasNamed(identity))
+      throw this.#notAllowed(path, names);
+    if (stats.nlink > 1n && identities.hasLinked(identity)) throw this.#notAllowed(path, names);
   }
 
   /** Of what is there now. */
@@ -165,9 +166,24 @@ export class FileGuard {
   }
 
   #forbidsName(path: string): boolean {
-    if (isProcessFile(path)) return true;
-    if (this.#matchers.length === 0) return false;
-    return this.#namesOf(path).some((name) => this.#matchers.some((matches) => matches(name)));
+    return isProcessFile(path) || this.#patternOf(path) !== undefined;
+  }
+
+  #patternOf(path: string): string | undefined {
+    if (this.#matchers.length === 0) return undefined;
+    const names = this.#namesOf(path);
+    return this.#matchers.find(({ matches }) => names.some(matches))?.glob;
+  }
+
+  /** Names the pattern where there is one: where the Coxswain home lies, and what a hard link leads to, is not told. */
+  #notAllowed(path: string, visited: readonly string[]): ToolError {
+    for (const name of visited) {
+      const pattern = this.#patternOf(name);
+      if (pattern === undefined) continue;
+      const words = `the project's forbidden_files forbid ${JSON.stringify(pattern)}`;
+      return new ToolError(`Access to ${JSON.stringify(path)} is not allowed: ${words}.`);
+    }
+    return new ToolError(`Access to ${JSON.stringify(path)} is not allowed.`);
   }
 
   /** The path and every directory above it within the Workspace; outside only its own name. */
@@ -205,8 +221,4 @@ function deepest(roots: readonly string[], path: string): number {
 /** Other names for open files, memory and environments, this process's among them. */
 function isProcessFile(path: string): boolean {
   return /^\/proc\/(?:\d+|self|thread-self)(?:\/|$)/.test(path);
-}
-
-function notAllowed(path: string): ToolError {
-  return new ToolError(`Access to ${JSON.stringify(path)} is not allowed.`);
 }

@@ -56,7 +56,9 @@ function tear(descriptor: number, bytes: Uint8Array, offset: number, length: num
 }
 
 function newlinesIn(bytes: Uint8Array): number[] {
-  return Array.from(bytes.entries()).flatMap(([index, byte]) => (byte === newline ? [index] : []));
+  const found: number[] = [];
+  for (let at = bytes.indexOf(newline); at !== -1; at = bytes.indexOf(newline, at + 1)) found.push(at);
+  return found;
 }
 
 const disk: TraceDisk = {
@@ -154,4 +156,5 @@ const session =
     : await agent.resumeSession(life.sessionId);
 for (const text of life.texts) await say(session, text);
 await session.dispose();
+fs.writeFileSync(life.momentsFile, String(moments));
 process.exit(0);

@@ -16,6 +16,8 @@ export interface Life extends Work {
   effectsFile: string;
   /** Where it says where it dies. */
   deathFile: string;
+  /** Where it says how many moments it had, when it comes to its end. */
+  momentsFile: string;
   /** Number of the moment to die at, from 1. */
   dieAt?: number | undefined;
   /** The moment to die at, by its name, when it has come so often. */
@@ -45,6 +47,7 @@ export async function bundleProgram(): Promise<{ path: string } & AsyncDisposabl
       outDir: directory,
       emptyOutDir: true,
       target: "node20",
+      minify: true,
       rollupOptions: { output: { entryFileNames: "child.mjs" } },
     },
   });

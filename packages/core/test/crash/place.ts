@@ -103,6 +103,7 @@ export function lifeIn({ root, scenario }: Place, rest: Partial<Life> = {}): Lif
     workspace: join(root, "workspace"),
     effectsFile: join(root, "effects"),
     deathFile: join(root, "died"),
+    momentsFile: join(root, "moments"),
     ...rest,
   };
 }

@@ -26,6 +26,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
       ssr: true,
       outDir: join(directory, "dist"),
       target: "node20",
+      minify: true,
       rollupOptions: {
         input: [source("../dist/main.js"), source("../../core/dist/environment/files/search-worker.js")],
         output: { entryFileNames: "[name].js", chunkFileNames: "[name]-[hash].js" },

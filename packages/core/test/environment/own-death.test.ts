@@ -1,10 +1,10 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, readdir, readFile, rm, symlink } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, test } from "vitest";
-import { endOrphanedCommands, hostMark } from "../../src/environment/command/orphaned-commands.ts";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { endOrphanedCommands, hostMark, pipeDirectoryPrefix } from "../../src/environment/command/orphaned-commands.ts";
 import { createWorld, isAlive, untilGone } from "./support.ts";
 import { bundle } from "./support/bundle.ts";
 
@@ -38,10 +38,30 @@ test("commands in the background that a killed process has left are ended by the
   expect([holder, session].map(isAlive)).toEqual([false, false]);
 });
 
+test("the directory of a pipe whose maker was killed while he made it is removed by the next", async () => {
+  const { root } = await createWorld();
+  await using program = await bundle(new URL("./support/dies-opening-pipe.ts", import.meta.url));
+  const programDir = join(root, "programs");
+  const temporaryDir = join(root, "temporary");
+  await mkdir(programDir);
+  await mkdir(temporaryDir);
+  await writeFile(join(programDir, "mkfifo"), "#!/bin/sh\nkill -KILL $PPID\n", { mode: 0o755 });
+  onTestFinished(() => void vi.unstubAllEnvs());
+  vi.stubEnv("TMPDIR", temporaryDir);
+  const environment = { ...process.env, PATH: programDir };
+  const child = spawn(process.execPath, [program.path], { env: environment, stdio: ["ignore", "inherit", "inherit"] });
+  expect(await once(child, "exit")).toEqual([null, "SIGKILL"]);
+  expect(await readdir(temporaryDir)).toEqual([expect.stringMatching(/^coxswain-pipe-/)]);
+
+  await endOrphanedCommands();
+  expect(await readdir(temporaryDir)).toEqual([]);
+});
+
 test("directories of pipes that a killed process has left are removed by the next, nobody else's", async () => {
   const { root } = await createWorld();
-  const dead = `coxswain-pipe-${process.pid}.1-`;
-  const others = [`coxswain-pipe-${hostMark()}-own`, "coxswain-pipe-unnamed", `x-${dead}a`];
+  const dead = pipeDirectoryPrefix().replace(hostMark(), `${process.pid}.1`);
+  const elsewhere = `coxswain-pipe-1-${process.pid}.1-of-another-namespace`;
+  const others = [`${pipeDirectoryPrefix()}own`, "coxswain-pipe-unnamed", `x-${dead}a`, elsewhere];
   await mkdir(join(root, "kept/in-it"), { recursive: true });
   for (const name of [`${dead}left`, ...others]) await mkdir(join(tmpdir(), name, "in-it"), { recursive: true });
   await symlink(join(root, "kept"), join(tmpdir(), `${dead}link`));

@@ -5,14 +5,20 @@ import { join } from "node:path";
 import { endProcesses } from "./end-processes.ts";
 import { isGone, markerName, processTable } from "./process-table.ts";
 
-/** The name of a directory in which a command's pipe is made says whose it is. */
-const ownerIn = /^coxswain-pipe-(\d+\.\d+)-[^/]+$/;
+const pipePrefix = "coxswain-pipe";
+/** In such a name: the namespace of its owner, and his mark. */
+const ownerIn = new RegExp(`^${pipePrefix}-(\\d+)-(\\d+\\.\\d+)-[^/]+$`);
 let ownMark: string | undefined;
 
 /** `<pid>.<start time>` of this process: a later process with the same id has another start time. */
 export function hostMark(): string {
   ownMark ??= `${process.pid}.${startTime(process.pid) ?? "0"}`;
   return ownMark;
+}
+
+/** How the name of a directory begins in which a command's pipe is made: it says whose it is. */
+export function pipeDirectoryPrefix(): string {
+  return `${pipePrefix}-${ownNamespace()}-${hostMark()}-`;
 }
 
 /**
@@ -40,8 +46,8 @@ export async function endOrphanedCommands(): Promise<number> {
 /** Only one's own, of which the name says whose they were. */
 function removeOrphanedDirectories(): void {
   for (const name of namesIn(tmpdir())) {
-    const mark = ownerIn.exec(name)?.[1];
-    if (mark === undefined || !isDead(mark)) continue;
+    const [, namespace, mark] = ownerIn.exec(name) ?? [];
+    if (mark === undefined || namespace !== ownNamespace() || !isDead(mark)) continue;
     const path = join(tmpdir(), name);
     try {
       const stats = lstatSync(path);
@@ -83,9 +89,19 @@ function startTime(pid: number): string | undefined {
 
 /** Process ids mean nothing across namespaces: a container's commands are no orphans of ours. */
 function sharesNamespace(pid: number): boolean {
+  const namespace = namespaceOf(pid);
+  return namespace !== undefined && namespace === namespaceOf("self");
+}
+
+function ownNamespace(): string {
+  return namespaceOf("self") ?? "0";
+}
+
+/** Its number; `undefined` when it cannot be looked at. */
+function namespaceOf(process: number | "self"): string | undefined {
   try {
-    return readlinkSync(`/proc/${pid}/ns/pid`) === readlinkSync("/proc/self/ns/pid");
+    return /\d+/.exec(readlinkSync(`/proc/${process}/ns/pid`))?.[0];
   } catch {
-    return false;
+    return undefined;
   }
 }

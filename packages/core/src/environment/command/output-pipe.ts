@@ -11,6 +11,7 @@ import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { findProgram, programDirectories } from "../sandbox/find-program.ts";
 import type { CommandSandbox } from "./command-sandbox.ts";
+import { pipeDirectoryPrefix } from "./orphaned-commands.ts";
 
 export interface OutputPipe {
   /** Descriptors; each is closed by whoever has it. */
@@ -24,7 +25,7 @@ export async function openOutputPipe(sandbox: CommandSandbox | undefined): Promi
   const program = findProgram("mkfifo", programDirectories(process.env["PATH"]), sandbox?.writableDirs ?? []);
   if (program === undefined) return undefined;
   try {
-    const directory = await mkdtemp(resolve(sandbox?.privateDir ?? tmpdir(), "coxswain-pipe-"));
+    const directory = await mkdtemp(resolve(sandbox?.privateDir ?? tmpdir(), pipeDirectoryPrefix()));
     try {
       const path = join(directory, "output");
       // Neither our variables nor our directory say what it loads.

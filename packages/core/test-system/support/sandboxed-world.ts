@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
-import { isWithin } from "../../src/environment/sandbox/mounts.ts";
+import { isInside } from "../../src/shared/is-inside.ts";
 import { openSandbox, type SandboxLevel } from "../../src/environment/sandbox/open-sandbox.ts";
 import { builtInTools } from "../../src/environment/built-in-tools.ts";
 import { LocalEnvironment, type LocalEnvironmentOptions } from "../../src/environment/local-environment.ts";
@@ -29,7 +29,7 @@ const modulesDir = dirname(dirname(createRequire(import.meta.url).resolve("vites
 async function visibleDir(): Promise<string> {
   for (const directory of [modulesDir, homedir()]) {
     const real = await realpath(directory);
-    if (!replaced.some((path) => isWithin(real, path))) return real;
+    if (!replaced.some((path) => isInside(path, real))) return real;
   }
   throw new Error(`A sandbox shows neither ${modulesDir} nor ${homedir()}: clone to a place outside of /tmp.`);
 }

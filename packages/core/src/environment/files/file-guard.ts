@@ -3,8 +3,9 @@ import type { BigIntStats } from "node:fs";
 import { homedir } from "node:os";
 import { basename, dirname, isAbsolute, join, normalize, relative, resolve, sep } from "node:path";
 import { gateText } from "../text/text-gate.ts";
+import { isInside } from "../../shared/is-inside.ts";
 import { ToolError } from "../tool-error.ts";
-import { foldedPath, forbiddenMatcher, isInside, type NameMatcher } from "./file-names.ts";
+import { foldedPath, forbiddenMatcher, type NameMatcher } from "./file-names.ts";
 import { type FollowedPath, followLinks } from "./follow-links.ts";
 import { filesBelow, ForbiddenIdentities, identityKey, identityOf } from "./forbidden-inodes.ts";
 

@@ -1,5 +1,4 @@
 /** How names are compared: a file system may not tell case, Unicode forms or what trails a name apart. */
-import { isAbsolute, relative, sep } from "node:path";
 import picomatch from "picomatch";
 
 /** @param path Or a pattern: nothing but the letters changes. */
@@ -15,12 +14,6 @@ function trimmed(path: string): string {
 
 export function foldedPath(path: string): string {
   return trimmed(foldedCase(path));
-}
-
-/** Whether the path is the directory or lies below it; neither has links. */
-export function isInside(directory: string, path: string): boolean {
-  const inside = relative(directory, path);
-  return inside !== ".." && !inside.startsWith(`..${sep}`) && !isAbsolute(inside);
 }
 
 export type NameMatcher = (path: string) => boolean;

@@ -2,7 +2,7 @@
 import { realpathSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename, dirname, join, normalize } from "node:path";
-import { isInside } from "./file-names.ts";
+import { isInside } from "../../shared/is-inside.ts";
 
 export interface ForbiddenPatterns {
   /** Globs, relative to the Workspace. */

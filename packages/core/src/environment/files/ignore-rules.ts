@@ -4,7 +4,7 @@ import { homedir } from "node:os";
 import { dirname, isAbsolute, join, relative, sep } from "node:path";
 import ignore, { type Ignore } from "ignore";
 import { readRegularFileSync } from "../../shared/regular-file.ts";
-import { isInside } from "./file-names.ts";
+import { isInside } from "../../shared/is-inside.ts";
 
 const maxRuleBytes = 256 * 1024;
 /** As git has it there. */

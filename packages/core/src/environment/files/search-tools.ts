@@ -7,7 +7,7 @@ import { servicesOf } from "../tool-context.ts";
 import { ToolError } from "../tool-error.ts";
 import type { FileGuard } from "./file-guard.ts";
 import { fileError } from "./file-error.ts";
-import { isInside } from "./file-names.ts";
+import { isInside } from "../../shared/is-inside.ts";
 import { runSearchJob } from "./search-job.ts";
 import { wordsOf } from "../../shared/error-words.ts";
 import { toExpression } from "./search-pattern.ts";

@@ -1,7 +1,7 @@
 /** How a file is named to others: by what they wrote, and by where that leads. */
 import { relative } from "node:path";
 import type { FileGuard } from "./file-guard.ts";
-import { isInside } from "./file-names.ts";
+import { isInside } from "../../shared/is-inside.ts";
 
 /** Relative to the Workspace where it lies in it; in quotes when it could be taken for more than one line. */
 export function shownName(guard: FileGuard, realPath: string): string {

@@ -2,7 +2,7 @@
 import { accessSync, constants, statSync } from "node:fs";
 import { delimiter, isAbsolute, join } from "node:path";
 import { followLinks } from "../files/follow-links.ts";
-import { isWithin } from "./mounts.ts";
+import { isInside } from "../../shared/is-inside.ts";
 
 const usualPlaces = ["/usr/bin", "/usr/local/bin", "/bin"];
 
@@ -31,5 +31,5 @@ function isUsable(file: string, avoidedDirs: readonly string[]): boolean {
     return false;
   }
   const followed = followLinks(file);
-  return followed !== undefined && !followed.visited.some((path) => avoidedDirs.some((dir) => isWithin(path, dir)));
+  return followed !== undefined && !followed.visited.some((path) => avoidedDirs.some((dir) => isInside(dir, path)));
 }

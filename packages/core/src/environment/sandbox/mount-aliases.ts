@@ -1,7 +1,7 @@
 /** The same files at other paths: a file system, or a part of one, may be mounted more than once. */
 import { readFileSync } from "node:fs";
 import { join, relative } from "node:path";
-import { isWithin } from "./mounts.ts";
+import { isInside } from "../../shared/is-inside.ts";
 
 interface MountEntry {
   device: string;
@@ -33,7 +33,7 @@ function aliasesOf(path: string, entries: readonly MountEntry[]): string[] {
   let home: MountEntry | undefined;
   for (const entry of entries) {
     // The last one at a path hides those before it.
-    if (isWithin(path, entry.at) && (home === undefined || entry.at.length >= home.at.length)) home = entry;
+    if (isInside(entry.at, path) && (home === undefined || entry.at.length >= home.at.length)) home = entry;
   }
   if (home === undefined) return [];
   const { device, at, root } = home;
@@ -41,9 +41,9 @@ function aliasesOf(path: string, entries: readonly MountEntry[]): string[] {
   return entries
     .filter((entry) => entry !== home && entry.device === device)
     .flatMap((entry) => {
-      if (isWithin(inside, entry.root)) return [join(entry.at, relative(entry.root, inside))];
+      if (isInside(entry.root, inside)) return [join(entry.at, relative(entry.root, inside))];
       // A part of what is hidden.
-      return isWithin(entry.root, inside) ? [entry.at] : [];
+      return isInside(inside, entry.root) ? [entry.at] : [];
     });
 }
 

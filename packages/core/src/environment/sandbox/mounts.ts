@@ -1,5 +1,6 @@
 /** What a command finds at which path, as layers: the deepest one around a path says what is there. Pure. */
 import { dirname, join, relative, sep } from "node:path";
+import { isInside } from "../../shared/is-inside.ts";
 
 export interface Mount {
   /** Absolute and real: no link on the way. */
@@ -33,13 +34,9 @@ export function layersOf(wanted: readonly Mount[]): Mount[] {
 export function layerAround(layers: readonly Mount[], path: string): Mount | undefined {
   let found: Mount | undefined;
   for (const layer of layers) {
-    if (isWithin(path, layer.at) && (found === undefined || layer.at.length >= found.at.length)) found = layer;
+    if (isInside(layer.at, path) && (found === undefined || layer.at.length >= found.at.length)) found = layer;
   }
   return found;
-}
-
-export function isWithin(path: string, directory: string): boolean {
-  return path === directory || path.startsWith(directory.endsWith(sep) ? directory : directory + sep);
 }
 
 /** The path outside of the sandbox. */
@@ -54,7 +51,7 @@ function isEmptyThere(layer: Mount): boolean {
 
 function pinsBetween(around: Mount, path: string): Mount[] {
   const pins: Mount[] = [];
-  for (let at = dirname(path); at !== around.at && isWithin(at, around.at); at = dirname(at)) {
+  for (let at = dirname(path); at !== around.at && isInside(around.at, at); at = dirname(at)) {
     pins.unshift({ at, kind: "write", from: around.from === undefined ? undefined : outsidePath(around, at) });
   }
   return pins;

@@ -11,7 +11,7 @@ import { findProgram, programDirectories } from "./find-program.ts";
 import { personalConfigurations } from "./git-configuration.ts";
 import { hiddenPlaces } from "./hidden-places.ts";
 import { readMountTable, withAliases } from "./mount-aliases.ts";
-import { isWithin } from "./mounts.ts";
+import { isInside } from "../../shared/is-inside.ts";
 import { ownInstallation } from "./own-installation.ts";
 import { protectedFiles } from "./repositories.ts";
 import { SandboxError } from "./sandbox-error.ts";
@@ -78,7 +78,7 @@ export async function openSandbox(options: SandboxOptions): Promise<OpenedSandbo
     isSuperuser: process.getuid?.() === 0,
   };
   const commands = await tried(settings);
-  const exposed = homeDirs.find((home) => isWithin(home, workspaceDir));
+  const exposed = homeDirs.find((home) => isInside(workspaceDir, home));
   const warnings = [...repositories.warnings, ...installation.warnings];
   if (exposed !== undefined) {
     warnings.push(
@@ -97,7 +97,7 @@ const systemPlaces = ["/bin/sh", "/bin/bash", "/lib", "/lib64", "/usr/lib", "/et
 function bubblewrap(programDirs: readonly string[], workspaceDir: string): string {
   const program = findProgram("bwrap", programDirs, [workspaceDir]);
   const exposed = [findProgram("bwrap", programDirs, []), ...systemPlaces].find(
-    (path) => path !== undefined && isWithin(realOf(path), workspaceDir),
+    (path) => path !== undefined && isInside(workspaceDir, realOf(path)),
   );
   if (exposed !== undefined) {
     const problem = `the Workspace is ${workspaceDir}, where commands could change ${exposed} and so what runs outside`;

@@ -1,7 +1,7 @@
 /** Where Coxswain itself lies in the Workspace: a command that changes it would run outside, by the next thing that we load. */
 import { lstatSync, mkdirSync, readdirSync, realpathSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
-import { isWithin } from "./mounts.ts";
+import { isInside } from "../../shared/is-inside.ts";
 import type { ProtectedFiles } from "./repositories.ts";
 
 const packageScope = "@coxswain";
@@ -15,9 +15,9 @@ const packageScope = "@coxswain";
  * @param workspaceDir A real path.
  */
 export function ownInstallation(code: string, program: string, workspaceDir: string): ProtectedFiles {
-  const found = new Set([realOf(program)].filter((path) => isWithin(path, workspaceDir)));
-  if (isWithin(realOf(code), workspaceDir)) protectCode(realOf(code), workspaceDir, found);
-  const paths = [...found].filter((path) => ![...found].some((other) => other !== path && isWithin(path, other)));
+  const found = new Set([realOf(program)].filter((path) => isInside(workspaceDir, path)));
+  if (isInside(workspaceDir, realOf(code))) protectCode(realOf(code), workspaceDir, found);
+  const paths = [...found].filter((path) => ![...found].some((other) => other !== path && isInside(other, path)));
   if (paths.length === 0) return { paths, warnings: [] };
   const warning = `Coxswain runs from within the Workspace, so commands and file tools cannot change ${paths.join(", ")}: install it elsewhere if they have to`;
   return { paths, warnings: [warning] };
@@ -36,7 +36,7 @@ function protectCode(file: string, workspaceDir: string, found: Set<string>): vo
 
 /** The nearest directory with a manifest. */
 function packageAround(file: string, workspaceDir: string): string {
-  for (let directory = dirname(file); isWithin(directory, workspaceDir); directory = dirname(directory)) {
+  for (let directory = dirname(file); isInside(workspaceDir, directory); directory = dirname(directory)) {
     if (isThere(join(directory, "package.json"))) return directory;
     if (directory === workspaceDir) break;
   }
@@ -46,7 +46,7 @@ function packageAround(file: string, workspaceDir: string): string {
 /** From the uppermost that is there down to the package. */
 function moduleDirectories(packageDir: string, workspaceDir: string): string[] {
   const around: string[] = [];
-  for (let directory = packageDir; isWithin(directory, workspaceDir); directory = dirname(directory)) {
+  for (let directory = packageDir; isInside(workspaceDir, directory); directory = dirname(directory)) {
     around.unshift(directory);
     if (directory === workspaceDir) break;
   }
@@ -54,7 +54,7 @@ function moduleDirectories(packageDir: string, workspaceDir: string): string[] {
   if (uppermost === -1) return [];
   const modules: string[] = [];
   for (const directory of around.slice(uppermost)) {
-    if (modules.some((path) => isWithin(directory, path))) break;
+    if (modules.some((path) => isInside(path, directory))) break;
     const path = join(directory, "node_modules");
     makeMissing(path);
     if (isThere(path)) modules.push(path);
@@ -66,7 +66,7 @@ function moduleDirectories(packageDir: string, workspaceDir: string): string[] {
 function linkedPackages(scopeDir: string, workspaceDir: string): string[] {
   try {
     const packages = readdirSync(scopeDir).map((name) => realOf(join(scopeDir, name)));
-    return packages.filter((path) => isWithin(path, workspaceDir) && !isWithin(path, dirname(scopeDir)));
+    return packages.filter((path) => isInside(workspaceDir, path) && !isInside(dirname(scopeDir), path));
   } catch {
     return [];
   }

@@ -3,7 +3,7 @@ import { type Dirent, lstatSync, mkdirSync, readdirSync, realpathSync, writeFile
 import { readdir } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { hasWorktreeConfiguration, includedFiles, textOf } from "./git-configuration.ts";
-import { isWithin } from "./mounts.ts";
+import { isInside } from "../../shared/is-inside.ts";
 
 export interface ProtectedFiles {
   /** Absolute paths that must not change, with all below them. */
@@ -35,7 +35,7 @@ export async function protectedFiles(
   { homeDirs, configurations }: PersonalGit = { homeDirs: [], configurations: [] },
 ): Promise<ProtectedFiles> {
   const found = await gitDirectories(workspaceDir);
-  const isInWorkspace = (path: string): boolean => isWithin(realOf(path), workspaceDir);
+  const isInWorkspace = (path: string): boolean => isInside(workspaceDir, realOf(path));
   const own = configurations.filter(isThere);
   const obeyed = new Set(own);
   for (const file of [...own, ...found.paths.filter((path) => /\/config(?:\.worktree)?$/.test(path))]) {
@@ -47,7 +47,7 @@ export async function protectedFiles(
     const real = realOf(path);
     if (!isThere(real)) found.warnings.push(`git obeys ${path} once it is there: commands can make it`);
     else if (!found.paths.includes(real)) found.paths.push(real);
-    if (isWithin(path, workspaceDir) && real !== path) {
+    if (isInside(workspaceDir, path) && real !== path) {
       found.warnings.push(`${path} is reached by a link: commands can put another configuration of git into its place`);
     }
   }

@@ -10,6 +10,7 @@ import { fileError } from "./file-error.ts";
 import { imageSize, imageType } from "./image-type.ts";
 import { openFile } from "./open-file.ts";
 import { decodeText, formNote, isUtf16 } from "./text-encoding.ts";
+import { maxWholeBytes, maxWholeWords } from "./whole-file.ts";
 
 interface ReadFileArguments {
   file_path: string;
@@ -18,8 +19,6 @@ interface ReadFileArguments {
   description?: string;
 }
 
-/** Files up to this size are taken whole; of larger ones the lines are read as they come. */
-const maxWholeBytes = 8 * 1024 * 1024;
 const maxImageBytes = 5 * 1024 * 1024;
 /** Providers refuse what is wider or higher. */
 const maxImagePixels = 8000;
@@ -70,9 +69,11 @@ async function readFile(args: ReadFileArguments, context: ToolContext): Promise<
     const masked = (line: string): string => files.masked(line);
     const page = { first: args.offset ?? 1, count: args.limit ?? defaultLines };
     if (!isWhole && isUtf16(start)) {
-      throw new ToolError(`${args.file_path} is UTF-16 and larger than 8 MiB: turn it into UTF-8 by a command.`);
+      throw new ToolError(
+        `${args.file_path} is UTF-16 and larger than ${maxWholeWords}: turn it into UTF-8 by a command.`,
+      );
     }
-    if (!isWhole && start.includes(0)) return { output: "[binary file, larger than 8 MiB: not shown]" };
+    if (!isWhole && start.includes(0)) return { output: `[binary file, larger than ${maxWholeWords}: not shown]` };
     if (!isWhole) return await readPage(largeFileLines(handle, context.signal), page, masked);
     return await textResult(start, page, masked);
   } catch (error) {
@@ -145,7 +146,7 @@ function* linesFrom(text: string, index: number): Generator<string[]> {
   yield lines;
 }
 
-/** In UTF-8; a line is cut, not gathered, when it does not end. */
+/** Of a file that is not taken whole, as they come. In UTF-8; a line is cut, not gathered, when it does not end. */
 async function* largeFileLines(handle: FileHandle, signal: AbortSignal): AsyncGenerator<string[]> {
   const decoder = new TextDecoder();
   const chunk = Buffer.allocUnsafe(256 * 1024);

@@ -8,6 +8,7 @@ import type { ForbiddenIdentities } from "./forbidden-inodes.ts";
 import { shownName } from "./shown-path.ts";
 import { decodeText } from "./text-encoding.ts";
 import { globMatcher, walk, type WalkedEntry } from "./walk.ts";
+import { maxWholeBytes, maxWholeWords } from "./whole-file.ts";
 
 export interface SearchJob {
   guard: FileGuardOptions;
@@ -21,7 +22,6 @@ export interface SearchJob {
 }
 
 const maxEntries = 200_000;
-const maxSearchedBytes = 8 * 1024 * 1024;
 const maxLineLength = 300;
 const maxLargeFilesTold = 5;
 const stoppedEarly = `[stopped after ${maxEntries} entries: give a path further down]`;
@@ -124,7 +124,7 @@ class Search {
       try {
         const opened = { stats, realPath: whereElse(descriptor, path) };
         this.#guard.checkOpened(path, opened, this.#identities);
-        if (stats.size <= maxSearchedBytes) {
+        if (stats.size <= maxWholeBytes) {
           const text = decodeText(readWhole(descriptor, Number(stats.size)))?.text;
           return text && this.#guard.masked(text);
         }
@@ -142,7 +142,7 @@ class Search {
     const told = this.#tooLarge.slice(0, maxLargeFilesTold);
     const more = this.#tooLarge.length - told.length;
     const words = more > 0 ? `${told.join(", ")} and ${more} more` : told.join(", ");
-    return `[not searched, since larger than 8 MiB: ${words}; search them by a command]`;
+    return `[not searched, since larger than ${maxWholeWords}: ${words}; search them by a command]`;
   }
 }
 

@@ -8,11 +8,10 @@ import { fileError } from "./file-error.ts";
 import type { FileGuard } from "./file-guard.ts";
 import { openFile } from "./open-file.ts";
 import { type DecodedText, decodeText } from "./text-encoding.ts";
-
-export const maxEditBytes = 8 * 1024 * 1024;
+import { maxWholeBytes, maxWholeWords } from "./whole-file.ts";
 
 export interface OldFile {
-  /** `undefined` of a file of more than `maxEditBytes`. */
+  /** `undefined` of a file of more than `maxWholeBytes`. */
   bytes: Buffer | undefined;
   stats: BigIntStats;
 }
@@ -24,7 +23,7 @@ export interface TextFile extends DecodedText, OldFile {
 /** @throws ToolError when it is no text file, or a very large one. */
 export async function readTextFile(guard: FileGuard, path: string, realPath: string): Promise<TextFile> {
   const { bytes, stats } = await readOldFile(guard, path, realPath);
-  if (bytes === undefined) throw new ToolError(`${path} is larger than 8 MiB: change it by a command.`);
+  if (bytes === undefined) throw new ToolError(`${path} is larger than ${maxWholeWords}: change it by a command.`);
   const decoded = decodeText(bytes);
   if (decoded === undefined) throw new ToolError(`${path} is a binary file: it cannot be changed as text.`);
   return { ...decoded, bytes, stats };
@@ -48,8 +47,8 @@ async function readOldFile(guard: FileGuard, path: string, realPath: string): Pr
     if ((stats.mode & 0o222n) === 0n) {
       throw new ToolError(`${path} is read-only: make it writable by a command if it is to be changed.`);
     }
-    const bytes = await readUpTo(handle, maxEditBytes);
-    return { bytes: bytes.length > maxEditBytes ? undefined : bytes, stats };
+    const bytes = await readUpTo(handle, maxWholeBytes);
+    return { bytes: bytes.length > maxWholeBytes ? undefined : bytes, stats };
   } finally {
     await handle.close();
   }

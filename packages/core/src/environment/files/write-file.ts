@@ -10,7 +10,8 @@ import { withLock } from "./keyed-lock.ts";
 import { lineEndsOf, withCrLf } from "./line-ends.ts";
 import { diffPath, shownPath } from "./shown-path.ts";
 import { type DecodedText, decodeText, encodeText } from "./text-encoding.ts";
-import { maxEditBytes, type OldFile, readIfThere } from "./text-file.ts";
+import { type OldFile, readIfThere } from "./text-file.ts";
+import { maxWholeBytes } from "./whole-file.ts";
 
 interface WriteFileArguments {
   file_path: string;
@@ -77,7 +78,7 @@ async function writeFile(args: WriteFileArguments, context: ToolContext): Promis
   }
   context.signal.throwIfAborted();
   await writeAtomically({ path: args.file_path, realPath, bytes, seen: old?.stats, signal: context.signal });
-  readLedger.note(realPath, bytes.length > maxEditBytes ? undefined : bytes);
+  readLedger.note(realPath, bytes.length > maxWholeBytes ? undefined : bytes);
   const done = `${old === undefined ? "Created" : "Replaced"} ${name} (${bytes.length} bytes${planned.kept}).`;
   return { output: `${done}\n${await diffOf(args, context, planned)}` };
 }

@@ -1,8 +1,8 @@
 /** What a person means by the files that he forbids: names in the Workspace, or places on the machine. */
-import { realpathSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename, dirname, join, normalize } from "node:path";
 import { isInside } from "../../shared/is-inside.ts";
+import { realPathOf } from "../../shared/real-path.ts";
 
 export interface ForbiddenPatterns {
   /** Globs, relative to the Workspace. */
@@ -46,12 +46,4 @@ function directoryBefore(pattern: string): string {
   let place = pattern;
   while (globCharacters.test(place)) place = dirname(place);
   return place;
-}
-
-function realPathOf(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return path;
-  }
 }

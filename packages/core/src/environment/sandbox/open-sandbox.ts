@@ -3,7 +3,9 @@ import { realpathSync, rmSync, writeFileSync } from "node:fs";
 import { homedir, userInfo } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { isInside } from "../../shared/is-inside.ts";
 import { ensurePrivateDirectory } from "../../shared/private-directory.ts";
+import { realPathOf } from "../../shared/real-path.ts";
 import type { CommandSandbox } from "../command/command-sandbox.ts";
 import { type Architecture, architectures } from "./architectures.ts";
 import type { BubblewrapSettings } from "./bubblewrap-sandbox.ts";
@@ -11,7 +13,6 @@ import { findProgram, programDirectories } from "./find-program.ts";
 import { personalConfigurations } from "./git-configuration.ts";
 import { hiddenPlaces } from "./hidden-places.ts";
 import { readMountTable, withAliases } from "./mount-aliases.ts";
-import { isInside } from "../../shared/is-inside.ts";
 import { ownInstallation } from "./own-installation.ts";
 import { protectedFiles } from "./repositories.ts";
 import { SandboxError } from "./sandbox-error.ts";
@@ -58,7 +59,7 @@ export async function openSandbox(options: SandboxOptions): Promise<OpenedSandbo
   const filtered = level === "strict" ? knownArchitecture(options.architecture ?? process.arch) : undefined;
   const homeDirs = personalDirectories();
   const hiddenPaths = withAliases([...options.hiddenPaths, ...hiddenPlaces(homeDirs)], readMountTable());
-  const hiding = hiddenPaths.find((path) => realOf(path) === workspaceDir);
+  const hiding = hiddenPaths.find((path) => realPathOf(path) === workspaceDir);
   if (hiding !== undefined)
     throw new SandboxError(`commands cannot see ${hiding}, which is the Workspace: choose another one`);
   const repositories = await protectedFiles(workspaceDir, {
@@ -97,7 +98,7 @@ const systemPlaces = ["/bin/sh", "/bin/bash", "/lib", "/lib64", "/usr/lib", "/et
 function bubblewrap(programDirs: readonly string[], workspaceDir: string): string {
   const program = findProgram("bwrap", programDirs, [workspaceDir]);
   const exposed = [findProgram("bwrap", programDirs, []), ...systemPlaces].find(
-    (path) => path !== undefined && isInside(workspaceDir, realOf(path)),
+    (path) => path !== undefined && isInside(workspaceDir, realPathOf(path)),
   );
   if (exposed !== undefined) {
     const problem = `the Workspace is ${workspaceDir}, where commands could change ${exposed} and so what runs outside`;
@@ -116,7 +117,7 @@ function personalDirectories(): string[] {
   } catch {
     // An account without an entry: there is only what the environment says.
   }
-  return [...new Set(named.filter((home) => home.startsWith("/") && home !== "/").map(realOf))];
+  return [...new Set(named.filter((home) => home.startsWith("/") && home !== "/").map(realPathOf))];
 }
 
 type OwnFiles = Pick<BubblewrapSettings, "scratchpadDir" | "privateDir" | "temporaryDir" | "emptyFile" | "filter">;
@@ -148,12 +149,4 @@ function knownArchitecture(name: string): Architecture {
   if (known !== undefined) return known;
   const names = Object.keys(architectures).join(" and ");
   throw new SandboxError(`"strict" is to be had on ${names} only, not on ${name}: set sandbox = "workspace"`);
-}
-
-function realOf(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return path;
-  }
 }

@@ -1,7 +1,9 @@
 /** Where Coxswain itself lies in the Workspace: a command that changes it would run outside, by the next thing that we load. */
-import { lstatSync, mkdirSync, readdirSync, realpathSync } from "node:fs";
+import { mkdirSync, readdirSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
 import { isInside } from "../../shared/is-inside.ts";
+import { realPathOf } from "../../shared/real-path.ts";
+import { isThere, makeMissing } from "./made-places.ts";
 import type { ProtectedFiles } from "./repositories.ts";
 
 const packageScope = "@coxswain";
@@ -15,8 +17,8 @@ const packageScope = "@coxswain";
  * @param workspaceDir A real path.
  */
 export function ownInstallation(code: string, program: string, workspaceDir: string): ProtectedFiles {
-  const found = new Set([realOf(program)].filter((path) => isInside(workspaceDir, path)));
-  if (isInside(workspaceDir, realOf(code))) protectCode(realOf(code), workspaceDir, found);
+  const found = new Set([realPathOf(program)].filter((path) => isInside(workspaceDir, path)));
+  if (isInside(workspaceDir, realPathOf(code))) protectCode(realPathOf(code), workspaceDir, found);
   const paths = [...found].filter((path) => ![...found].some((other) => other !== path && isInside(other, path)));
   if (paths.length === 0) return { paths, warnings: [] };
   const warning = `Coxswain runs from within the Workspace, so commands and file tools cannot change ${paths.join(", ")}: install it elsewhere if they have to`;
@@ -56,7 +58,7 @@ function moduleDirectories(packageDir: string, workspaceDir: string): string[] {
   for (const directory of around.slice(uppermost)) {
     if (modules.some((path) => isInside(path, directory))) break;
     const path = join(directory, "node_modules");
-    makeMissing(path);
+    makeMissing(() => mkdirSync(path));
     if (isThere(path)) modules.push(path);
   }
   return modules;
@@ -65,29 +67,9 @@ function moduleDirectories(packageDir: string, workspaceDir: string): string[] {
 /** Packages of ours that lie elsewhere in the Workspace, as in our own repository. */
 function linkedPackages(scopeDir: string, workspaceDir: string): string[] {
   try {
-    const packages = readdirSync(scopeDir).map((name) => realOf(join(scopeDir, name)));
+    const packages = readdirSync(scopeDir).map((name) => realPathOf(join(scopeDir, name)));
     return packages.filter((path) => isInside(workspaceDir, path) && !isInside(dirname(scopeDir), path));
   } catch {
     return [];
-  }
-}
-
-function makeMissing(path: string): void {
-  try {
-    mkdirSync(path);
-  } catch {
-    // It is there, or the place is read-only.
-  }
-}
-
-function isThere(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
-}
-
-function realOf(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return path;
   }
 }

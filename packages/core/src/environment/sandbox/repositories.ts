@@ -3,6 +3,7 @@ import { type Dirent, lstatSync, mkdirSync, readdirSync, realpathSync, writeFile
 import { readdir } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { hasWorktreeConfiguration, includedFiles, textOf } from "./git-configuration.ts";
+import { isThere, makeMissing } from "./made-places.ts";
 import { isInside } from "../../shared/is-inside.ts";
 
 export interface ProtectedFiles {
@@ -35,7 +36,7 @@ export async function protectedFiles(
   { homeDirs, configurations }: PersonalGit = { homeDirs: [], configurations: [] },
 ): Promise<ProtectedFiles> {
   const found = await gitDirectories(workspaceDir);
-  const isInWorkspace = (path: string): boolean => isInside(workspaceDir, realOf(path));
+  const isInWorkspace = (path: string): boolean => isInside(workspaceDir, placeOf(path));
   const own = configurations.filter(isThere);
   const obeyed = new Set(own);
   for (const file of [...own, ...found.paths.filter((path) => /\/config(?:\.worktree)?$/.test(path))]) {
@@ -44,7 +45,7 @@ export async function protectedFiles(
   for (const path of obeyed) {
     if (!isInWorkspace(path)) continue;
     makeMissing(() => writeFileSync(path, "", { flag: "wx" }));
-    const real = realOf(path);
+    const real = placeOf(path);
     if (!isThere(real)) found.warnings.push(`git obeys ${path} once it is there: commands can make it`);
     else if (!found.paths.includes(real)) found.paths.push(real);
     if (isInside(workspaceDir, path) && real !== path) {
@@ -145,27 +146,14 @@ function protectPointer(directory: string, entries: readonly Dirent[], found: Pr
 }
 
 /** Where a path leads, or would if its last step were there. */
-function realOf(path: string): string {
+function placeOf(path: string): string {
   try {
     return realpathSync(path);
   } catch {
-    return dirname(path) === path ? path : join(realOf(dirname(path)), basename(path));
+    return dirname(path) === path ? path : join(placeOf(dirname(path)), basename(path));
   }
-}
-
-function isThere(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 }
 
 function isLink(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
-}
-
-/** Where we cannot make it, commands of the same person cannot either. */
-function makeMissing(make: () => void): void {
-  try {
-    make();
-  } catch {
-    // It is there, or the place is read-only.
-  }
 }

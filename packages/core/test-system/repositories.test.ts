@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { run } from "../test/environment/support.ts";
 import { makePlace, openWorld, type Place, removePlace, secret } from "./support/sandboxed-world.ts";
 
 let place: Place;
@@ -144,6 +145,16 @@ describe("hooks and configuration of a repository stay as they are", () => {
     );
     expect(outputs).toEqual(["../..\n[exit code: 0]"]);
   });
+});
+
+it("file tools make nothing that git obeys in a repository, whether it is there or not", async () => {
+  makeRepository(place.workspaceDir);
+  const { environment } = await openWorld(place, "workspace");
+  const names = ["hooks/pre-commit", "config", "config.worktree", "commondir", "gitdir", "description"];
+  const ran = names.map((name) => run(environment, "write_file", { file_path: `.git/${name}`, content: "../other\n" }));
+  const statuses = (await Promise.all(ran)).map(({ status }) => status);
+  await environment.dispose();
+  expect(statuses).toEqual([...Array.from({ length: 5 }, () => "failed"), "completed"]);
 });
 
 describe("of a Workspace that is no repository", () => {

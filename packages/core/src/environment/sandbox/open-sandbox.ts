@@ -14,7 +14,7 @@ import { personalConfigurations } from "./git-configuration.ts";
 import { hiddenPlaces } from "./hidden-places.ts";
 import { readMountTable, withAliases } from "./mount-aliases.ts";
 import { ownInstallation } from "./own-installation.ts";
-import { protectedFiles } from "./repositories.ts";
+import { obeyedNames, protectedFiles } from "./repositories.ts";
 import { SandboxError } from "./sandbox-error.ts";
 import { otherwise, tried } from "./sandbox-trial.ts";
 import { socketFilter } from "./socket-filter.ts";
@@ -86,7 +86,7 @@ export async function openSandbox(options: SandboxOptions): Promise<OpenedSandbo
       `the Workspace holds ${exposed}: commands can change what runs when you log in; choose a directory below it`,
     );
   }
-  const ownGit = ["hooks", "config", "commondir"].map((name) => join(workspaceDir, ".git", name));
+  const ownGit = obeyedNames.map((name) => join(workspaceDir, ".git", name));
   const writable = { roots: [workspaceDir, settings.temporaryDir], except: [...protectedPaths, ...ownGit] };
   return { commands, hiddenPaths, writable, warnings };
 }

@@ -17,6 +17,8 @@ export interface ProtectedFiles {
 const maxRepositories = 32;
 const maxDirectories = 4000;
 const maxDepth = 8;
+/** What git runs, obeys or is led by in its directory. */
+export const obeyedNames = ["hooks", "config", "config.worktree", "commondir", "gitdir"];
 const notLookedInto = new Set(["node_modules", "objects", ".venv", "__pycache__"]);
 
 /** A person's own configuration, which may lie in the Workspace or include what does. */
@@ -128,7 +130,7 @@ function protectGitDirectory(directory: string, found: ProtectedFiles): void {
   if (hasWorktreeConfiguration(join(commonDir, "config"))) {
     makeMissing(() => writeFileSync(join(directory, "config.worktree"), "", { flag: "wx" }));
   }
-  for (const name of ["hooks", "config", "config.worktree", "commondir", "gitdir"]) {
+  for (const name of obeyedNames) {
     const path = join(directory, name);
     if (!isThere(path)) continue;
     if (isLink(path)) found.warnings.push(`${path} is a link: commands can put something else into its place`);

@@ -49,6 +49,8 @@ describe("exec_command", () => {
     const cases = [
       [{ cmd: " " }, "`cmd` is empty"],
       [{ cmd: "ls", workdir: "nowhere" }, "does not exist"],
+      [{ cmd: "ls", workdir: "file/below" }, "cannot be used (ENOTDIR: not a directory)"],
+      [{ cmd: "ls", workdir: "x".repeat(300) }, "cannot be used (ENAMETOOLONG: name too long)"],
       [{ cmd: "ls", workdir: "file" }, "is not a directory"],
       [{ cmd: `: ${"x".repeat(300_000)}` }, "too long"],
       [{ cmd: "echo \0" }, "could not be started"],

@@ -1,5 +1,5 @@
 import { stat } from "node:fs/promises";
-import { wordsOf } from "../../shared/error-words.ts";
+import { errnoOf, wordsOf } from "../../shared/error-words.ts";
 import { environmentDefaults } from "../defaults.ts";
 import { defineTool } from "../define-tool.ts";
 import type { Tool, ToolContext, ToolResult } from "../tool.ts";
@@ -112,8 +112,14 @@ async function* inForeground(
 }
 
 async function checkDirectory(path: string): Promise<void> {
-  const entry = await stat(path).catch(() => undefined);
-  if (entry === undefined) throw new ToolError(`\`workdir\` does not exist: ${path}`);
+  const entry = await stat(path).catch((error: unknown) => {
+    if (errnoOf(error) === "ENOENT") {
+      throw new ToolError(`\`workdir\` does not exist: ${path}. Make it first, or start in another directory.`);
+    }
+    // After the comma comes the path.
+    const reason = wordsOf(error).split(",")[0];
+    throw new ToolError(`\`workdir\` cannot be used (${reason}): ${path}. Start in another directory.`);
+  });
   if (!entry.isDirectory()) throw new ToolError(`\`workdir\` is not a directory: ${path}`);
 }
 
@@ -122,10 +128,9 @@ async function started({ commands }: EnvironmentServices, settings: CommandSetti
     return await commands.start(settings);
   } catch (error) {
     if (error instanceof ToolError) throw error;
-    const message = wordsOf(error);
-    if (message.includes("E2BIG")) {
+    if (errnoOf(error) === "E2BIG") {
       throw new ToolError("The command is too long for the system: write it to a file and run the file.");
     }
-    throw new ToolError(`The command could not be started: ${message}`);
+    throw new ToolError(`The command could not be started: ${wordsOf(error)}`);
   }
 }

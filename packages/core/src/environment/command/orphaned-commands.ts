@@ -1,9 +1,9 @@
 /** Commands whose Coxswain was killed: found by their marker, which names the process that started them. */
-import { lstatSync, readdirSync, readFileSync, readlinkSync, rmSync } from "node:fs";
+import { lstatSync, readdirSync, readlinkSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { endProcesses } from "./end-processes.ts";
-import { isGone, markerName, processTable } from "./process-table.ts";
+import { markerName, processTable, startTime } from "./process-table.ts";
 
 const pipePrefix = "coxswain-pipe";
 /** In such a name: the namespace of its owner, and his mark. */
@@ -73,17 +73,6 @@ function isDead(mark: string): boolean {
     return startTime(Number(pid)) !== start;
   } catch {
     return false;
-  }
-}
-
-/** In clock ticks since boot; `undefined` when there is no such process. @throws Error when it cannot be looked at */
-function startTime(pid: number): string | undefined {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-    return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19];
-  } catch (error) {
-    if (isGone(error)) return undefined;
-    throw error;
   }
 }
 

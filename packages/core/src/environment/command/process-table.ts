@@ -161,8 +161,21 @@ function livingThread(pid: number): { place: string; fields: string[] } | undefi
 }
 
 function statOf(place: string): string[] {
-  const stat = readIfThere(`${place}/stat`) ?? "";
-  // The name, in parentheses, may hold anything.
+  return fieldsIn(readIfThere(`${place}/stat`) ?? "");
+}
+
+/** In clock ticks since boot; `undefined` when there is no such process. @throws Error when it cannot be looked at */
+export function startTime(pid: number): string | undefined {
+  try {
+    return fieldsIn(readFileSync(`/proc/${pid}/stat`, "latin1"))[field.startTime];
+  } catch (error) {
+    if (isGone(error)) return undefined;
+    throw error;
+  }
+}
+
+/** The name, in parentheses, may hold anything. */
+function fieldsIn(stat: string): string[] {
   return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
 }
 
@@ -192,7 +205,7 @@ function readIfThere(path: string): string | undefined {
 }
 
 /** What reading a file in /proc says of a process that has ended. */
-export function isGone(error: unknown): boolean {
+function isGone(error: unknown): boolean {
   const code = errnoOf(error);
   return code === "ENOENT" || code === "ESRCH";
 }

@@ -1,13 +1,13 @@
 /** One running shell command: a process group of its own, its streams, and its end with all that it started. */
 import type { ChildProcess } from "node:child_process";
-import { closeSync, existsSync } from "node:fs";
+import { closeSync } from "node:fs";
 import type { Readable, Writable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import { CommandInput } from "./command-input.ts";
 import type { CommandSandbox, Launch } from "./command-sandbox.ts";
 import { endLeftOver, endProcesses, interruptProcesses } from "./end-processes.ts";
 import { openInputPipe, writeInputPipe } from "./input-pipe.ts";
-import { startLaunch } from "./launch.ts";
+import { bash, startLaunch } from "./launch.ts";
 import { openOutputPipe, readOutputPipe } from "./output-pipe.ts";
 import { type CommandIdentity, markerName } from "./process-table.ts";
 
@@ -140,9 +140,12 @@ export class CommandProcess implements CommandIdentity {
 
 /** What stands around the shell carries the marker too. */
 function launchOf({ command, workdir, variables, marker, sandbox }: CommandStart): Launch {
-  const shell = existsSync("/bin/bash") ? "/bin/bash" : "/bin/sh";
   const own = { [markerName]: marker };
-  const launch: Launch = { argv: [shell, "-c", "--", command], workdir, variables: { ...variables, ...own } };
+  const launch: Launch = {
+    argv: [bash ?? "/bin/sh", "-c", "--", command],
+    workdir,
+    variables: { ...variables, ...own },
+  };
   if (sandbox === undefined) return launch;
   const wrapped = sandbox.wrap(launch);
   return { ...wrapped, variables: { ...wrapped.variables, ...own } };

@@ -11,7 +11,8 @@ export interface LaunchStreams {
 }
 
 const firstHanded = 3;
-const bash = existsSync("/bin/bash") ? "/bin/bash" : undefined;
+/** `undefined` where there is none. */
+export const bash = existsSync("/bin/bash") ? "/bin/bash" : undefined;
 
 /** Resolves when it runs, as the leader of a process group. @throws Error when it cannot be started; the message says why. */
 export async function startLaunch(launch: Launch, { input, output }: LaunchStreams): Promise<ChildProcess> {

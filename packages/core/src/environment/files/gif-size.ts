@@ -1,4 +1,5 @@
 /** Width and height of a GIF that goes on to its end and has an image in it. */
+import type { ImageSize } from "./image-size.ts";
 
 const headerLength = 13;
 const imageBlock = 0x2c;
@@ -7,7 +8,7 @@ const trailer = 0x3b;
 /** Without the mark of the block. */
 const imageHeaderLength = 9;
 
-export function gifSize(bytes: Buffer): { width: number; height: number } | undefined {
+export function gifSize(bytes: Buffer): ImageSize | undefined {
   if (bytes.length < headerLength) return undefined;
   let hasImage = false;
   for (let index = headerLength + tableLength(bytes[10] ?? 0); index < bytes.length; ) {

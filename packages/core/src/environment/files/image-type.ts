@@ -1,12 +1,8 @@
 /** The images that models take: what they are by their bytes, and whether a provider could refuse them. */
 import { gifSize } from "./gif-size.ts";
+import type { ImageSize } from "./image-size.ts";
 import { pngSize } from "./png-size.ts";
 import { webpSize } from "./webp-size.ts";
-
-export interface ImageSize {
-  width: number;
-  height: number;
-}
 
 /** The media type, by the first bytes. */
 export function imageType(bytes: Buffer): string | undefined {

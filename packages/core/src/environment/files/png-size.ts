@@ -1,12 +1,13 @@
 /** Width and height of a PNG of which every part that is needed is whole. */
 import { crc32 } from "node:zlib";
+import type { ImageSize } from "./image-size.ts";
 
 const signatureLength = 8;
 /** Length, type and checksum. */
 const frameLength = 12;
 
-export function pngSize(bytes: Buffer): { width: number; height: number } | undefined {
-  let size: { width: number; height: number } | undefined;
+export function pngSize(bytes: Buffer): ImageSize | undefined {
+  let size: ImageSize | undefined;
   let hasData = false;
   for (let index = signatureLength; index + frameLength <= bytes.length; ) {
     const length = bytes.readUInt32BE(index);

@@ -152,7 +152,7 @@ export class Ledger {
         return;
       case "tool_list_ready":
         // Written before any input only where a compaction has begun the context.
-        this.#isOpenedByCompaction();
+        this.#noteCompactionBefore();
         return;
       default:
         return;
@@ -212,12 +212,12 @@ export class Ledger {
     // Also where an interrupt or a death has left out the tools.
     const isSummary =
       payload.type === "text" && payload.sender === "harness" && readContextSummary(payload.text) !== undefined;
-    if (isSummary) this.#isOpenedByCompaction();
+    if (isSummary) this.#noteCompactionBefore();
     this.#context.staged.push(record);
   }
 
   /** The record is what only a compaction puts in front of all else. */
-  #isOpenedByCompaction(): void {
+  #noteCompactionBefore(): void {
     if (this.hasCommittedTurns || this.owesInput || this.#context.turn !== undefined) return;
     this.#context.firstRequestTotal ??= 0;
   }

@@ -1,11 +1,11 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, readdir, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { endOrphanedCommands, hostMark, pipeDirectoryPrefix } from "../../src/environment/command/orphaned-commands.ts";
-import { createWorld, isAlive, untilGone } from "./support.ts";
+import { createWorld, isAlive, pidIn, untilGone } from "./support.ts";
 import { bundle } from "./support/bundle.ts";
 
 test("commands in the background that a killed process has left are ended by the next, whatever they are", async () => {
@@ -24,8 +24,9 @@ test("commands in the background that a killed process has left are ended by the
     printed += String(text);
     if (printed.endsWith("ready\n")) break;
   }
-  const pidOf = async (name: string): Promise<number> => Number(await readFile(join(workspaceDir, name), "utf8"));
-  const [reader, holder, session] = await Promise.all([pidOf("reads"), pidOf("holds"), pidOf("own-session")]);
+  const names = ["reads", "holds", "own-session"] as const;
+  const pids = await Promise.all(names.map((name) => pidIn(join(workspaceDir, name))));
+  const [reader, holder, session] = pids as [number, number, number];
   expect([reader, holder, session].map(isAlive)).toEqual([true, true, true]);
 
   const died = once(child, "exit");

@@ -1,6 +1,5 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { endProcesses, interruptProcesses } from "../../src/environment/command/end-processes.ts";
@@ -10,7 +9,7 @@ import {
   processesOf,
   processTable,
 } from "../../src/environment/command/process-table.ts";
-import { isAlive, untilGone } from "./support.ts";
+import { isAlive, pidIn, untilGone } from "./support.ts";
 import { createBackgroundWorld, makeGate } from "./support/background.ts";
 import { bundle } from "./support/bundle.ts";
 
@@ -115,11 +114,11 @@ test("the end of a Session does not wait for ever for a command that cannot be s
     warn.mockRestore();
   });
   await world.start("echo $$ > pid; : token-0123456789; exec sleep 60");
+  const pid = await pidIn(join(world.workspaceDir, "pid"));
   const disposed = world.environment.dispose();
   expect(await world.clock.nextSleep()).toBe(5000);
   world.clock.advance(5000);
   await disposed;
-  const pid = Number(await readFile(join(world.workspaceDir, "pid"), "utf8"));
   expect(warn).toHaveBeenCalledExactlyOnceWith(
     `Commands that could not be ended go on: ${pid} (echo $$ > pid; : [redacted]; exec sleep 60). End them by their process ids.`,
   );

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { mkdir, mkdtemp, realpath, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
@@ -92,6 +92,15 @@ export async function run(
 export function isAlive(pid: number): boolean {
   const { stdout } = spawnSync("ps", ["-o", "stat=", "-p", String(pid)], { encoding: "utf8" });
   return stdout.trim() !== "" && !stdout.trim().startsWith("Z");
+}
+
+/** What a command writes of itself, once the whole line stands there. */
+export async function pidIn(path: string): Promise<number> {
+  for (;;) {
+    const text = await readFile(path, "utf8").catch(() => "");
+    if (text.endsWith("\n")) return Number(text);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
 }
 
 /** Fails by the time-out of the test when it lives on. */

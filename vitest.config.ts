@@ -24,6 +24,7 @@ const oneFileCommand = [
   "packages/cli/test/models-test.test.ts",
   "packages/cli/test/resume.test.ts",
   "packages/cli/test/run-and-sessions.test.ts",
+  "packages/cli/test/run-over-http.test.ts",
   "packages/cli/test/trace.test.ts",
 ];
 

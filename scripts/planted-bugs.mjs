@@ -28,7 +28,7 @@ const seeds = Number(options.seeds);
 if (!Number.isSafeInteger(seeds) || seeds < 1) fail([`--seeds takes a number of lives, not "${options.seeds}"`]);
 
 const names = options.only?.split(",");
-const { invariants, bugs, problems } = readBugs(root, names);
+const { invariants, bugs, problems } = await readBugs(root, names);
 for (const name of names ?? []) {
   if (problems.length === 0 && !bugs.some((bug) => bug.name === name)) problems.push(`no bug has the name ${name}`);
 }

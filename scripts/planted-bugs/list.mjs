@@ -1,7 +1,8 @@
 // The list of bugs that are planted: one file for each rule, and what makes an entry one that can be planted.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import ts from "typescript";
+import { stripVTControlCharacters } from "node:util";
+import { transformWithOxc } from "vite";
 
 const invariants = [
   "pairing",
@@ -24,7 +25,7 @@ const filePattern = /^packages\/(?:protocol|core)\/src\/.+\.ts$/;
  * @param names Of the only bugs to look at. Default: all.
  * @returns Bugs as they are planted, each with the JavaScript of its file; and what is wrong with the list.
  */
-export function readBugs(root, names) {
+export async function readBugs(root, names) {
   const directory = join(root, "packages/testing/planted-bugs");
   const bugs = [];
   const problems = [];
@@ -37,7 +38,7 @@ export function readBugs(root, names) {
     for (const entry of entries) {
       if (names?.includes(entry.name) === false) continue;
       try {
-        bugs.push({ invariant, ...entry, ...planted(root, entry) });
+        bugs.push({ invariant, ...entry, ...(await planted(root, entry)) });
       } catch (error) {
         problems.push(`${invariant}: ${entry.name}: ${error.message}`);
       }
@@ -53,36 +54,35 @@ export function readBugs(root, names) {
 const compiled = new Map();
 
 /** @throws what keeps it from being planted */
-function planted(root, entry) {
+async function planted(root, entry) {
   for (const key of texts) if (typeof entry[key] !== "string") throw new Error(`${key} must be a text`);
   const { file, line, bug } = entry;
+  // What is compiled keeps its comments: another one would pass for another program.
+  if (/\/[/*]/.test(line + bug)) throw new Error(`a comment is no bug: ${bug}`);
   if (!filePattern.test(file)) throw new Error(`${file} is not shipped source of protocol or core`);
   const lines = readFileSync(join(root, file), "utf8").split("\n");
   const places = lines.flatMap((text, index) => (text.trim() === line ? [index] : []));
   if (places.length !== 1) throw new Error(`its line is in ${file} ${places.length} times, not once: ${line}`);
   const [place] = places;
-  const whole = compiled.get(file) ?? compile(file, lines.join("\n"));
+  const whole = compiled.get(file) ?? (await compile(file, lines.join("\n")));
   compiled.set(file, whole);
-  const script = compile(file, lines.with(place, bug).join("\n"));
+  const script = await compile(file, lines.with(place, bug).join("\n"));
   if (script === whole) throw new Error("it changes nothing");
   return { place: place + 1, script };
 }
 
-function compile(fileName, source) {
-  const { outputText, diagnostics } = ts.transpileModule(source, {
-    fileName,
-    reportDiagnostics: true,
-    compilerOptions: {
-      target: ts.ScriptTarget.ES2023,
-      module: ts.ModuleKind.ESNext,
-      verbatimModuleSyntax: true,
-      rewriteRelativeImportExtensions: true,
-      removeComments: true,
-    },
-  });
-  const [first] = diagnostics ?? [];
-  if (first === undefined) return outputText;
-  throw new Error(`it does not compile: ${ts.flattenDiagnosticMessageText(first.messageText, " ")}`);
+async function compile(fileName, source) {
+  try {
+    const { code } = await transformWithOxc(source, fileName, {
+      target: "es2023",
+      sourcemap: false,
+      tsconfig: false,
+      typescript: { onlyRemoveTypeImports: true, rewriteImportExtensions: true },
+    });
+    return code;
+  } catch (error) {
+    throw new Error(`it does not compile: ${stripVTControlCharacters(error.message)}`, { cause: error });
+  }
 }
 
 function doubles(bugs) {

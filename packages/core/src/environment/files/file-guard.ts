@@ -5,7 +5,7 @@ import { basename, dirname, isAbsolute, join, normalize, relative, resolve, sep 
 import { gateText } from "../text/text-gate.ts";
 import { isInside } from "../../shared/is-inside.ts";
 import { ToolError } from "../tool-error.ts";
-import { foldedPath, forbiddenMatcher, type NameMatcher } from "./file-names.ts";
+import { foldedPath, forbiddenMatcher, isGlob, type NameMatcher } from "./file-names.ts";
 import { type FollowedPath, followLinks } from "./follow-links.ts";
 import { filesBelow, ForbiddenIdentities, identityKey, identityOf } from "./forbidden-inodes.ts";
 
@@ -118,8 +118,7 @@ export class FileGuard {
     const { forbiddenPaths, forbiddenFiles } = this.options;
     return new ForbiddenIdentities({
       roots: () => forbiddenPaths,
-      named: () =>
-        forbiddenFiles.filter((glob) => !/[*?[\]{}()!]/.test(glob)).map((name) => join(this.workspaceDir, name)),
+      named: () => forbiddenFiles.filter((glob) => !isGlob(glob)).map((name) => join(this.workspaceDir, name)),
       linked: () => this.#linkable(),
     });
   }

@@ -16,6 +16,11 @@ export function foldedPath(path: string): string {
   return trimmed(foldedCase(path));
 }
 
+/** Whether a pattern names more than the one file that it spells out. */
+export function isGlob(pattern: string): boolean {
+  return /[*?[\]{}()!]/.test(pattern);
+}
+
 export type NameMatcher = (path: string) => boolean;
 
 /** @param glob Relative to a directory, as are the paths; one without a slash holds in every directory below it. */

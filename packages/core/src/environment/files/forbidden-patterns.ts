@@ -3,6 +3,7 @@ import { homedir } from "node:os";
 import { basename, dirname, join, normalize } from "node:path";
 import { isInside } from "../../shared/is-inside.ts";
 import { realPathOf } from "../../shared/real-path.ts";
+import { isGlob } from "./file-names.ts";
 
 export interface ForbiddenPatterns {
   /** Globs, relative to the Workspace. */
@@ -10,8 +11,6 @@ export interface ForbiddenPatterns {
   /** Absolute; with all below them. */
   paths: string[];
 }
-
-const globCharacters = /[*?[\]{}()!]/;
 
 /**
  * A slash in front may mean the top of the Workspace, as in a .gitignore, or that of the machine: both are forbidden. Of a
@@ -44,6 +43,6 @@ export function forbiddenPatterns(workspaceDir: string, patterns: readonly strin
 /** The path itself when there is no glob in it. */
 function directoryBefore(pattern: string): string {
   let place = pattern;
-  while (globCharacters.test(place)) place = dirname(place);
+  while (isGlob(place)) place = dirname(place);
   return place;
 }

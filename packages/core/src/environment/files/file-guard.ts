@@ -211,10 +211,7 @@ function realOf(path: string): string {
 function deepest(roots: readonly string[], path: string): number {
   const name = foldedPath(path);
   let length = 0;
-  for (const root of roots) {
-    const holds = name === root || name.startsWith(root.endsWith(sep) ? root : root + sep);
-    if (holds && root.length > length) length = root.length;
-  }
+  for (const root of roots) if (root.length > length && isInside(root, name)) length = root.length;
   return length;
 }
 

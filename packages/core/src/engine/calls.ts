@@ -54,7 +54,7 @@ export class Calls {
     const id = this.#named.get(output.payload.tool_call_id)?.unanswered.shift();
     if (id === undefined) return undefined;
     this.#unanswered -= 1;
-    return withId(output, id);
+    return withCallId(output, id);
   }
 
   #sent(call: Call, number: number): Call {
@@ -63,7 +63,7 @@ export class Calls {
     for (let next = number + 1; this.#ids.has(id); next += 1) id = `${named}~${next}`;
     this.#ids.add(id);
     this.#unanswered += 1;
-    const sent = withId(call, id);
+    const sent = withCallId(call, id);
     this.list.push(sent);
     return sent;
   }
@@ -73,7 +73,8 @@ function contentOf({ payload }: Call): string {
   return `${payload.name}\n${payload.arguments}`;
 }
 
-function withId<Message extends Call | Output>(message: Message, id: string): Message {
+/** The call or output under this id, whatever its producer wrote. */
+export function withCallId<Message extends Call | Output>(message: Message, id: string): Message {
   if (message.payload.tool_call_id === id) return message;
   return { ...message, payload: { ...message.payload, tool_call_id: id } };
 }

@@ -8,6 +8,7 @@ import {
   type ToolCallOutputPayload,
   type ToolCallPayload,
 } from "@coxswain/protocol";
+import { withCallId } from "./calls.ts";
 import { engineDefaults } from "./defaults.ts";
 import { eventLoopTurn } from "./event-loop.ts";
 import type { Interruption } from "./interruption.ts";
@@ -158,7 +159,7 @@ export class TurnDriver {
       if (message.origin !== undefined) {
         await this.#forwardChild(message);
       } else if (isPayload(message, "tool_call_output")) {
-        return checked(withId(message, call.payload.tool_call_id));
+        return checked(withCallId(message, call.payload.tool_call_id));
       } else if (isPayload(message, "notice") || isPayload(message, "partial_tool_call_output")) {
         await recorder.take(checked(message));
       }
@@ -185,10 +186,4 @@ function checked<Message extends OmniMessage>(message: Message): Message {
 
 function copyOf(call: Call): Call {
   return { ...call, payload: { ...call.payload } };
-}
-
-/** An output is its call's, whatever its producer wrote. */
-function withId(message: OmniMessage<ToolCallOutputPayload>, toolCallId: string): OmniMessage<ToolCallOutputPayload> {
-  if (message.payload.tool_call_id === toolCallId) return message;
-  return { ...message, payload: { ...message.payload, tool_call_id: toolCallId } };
 }

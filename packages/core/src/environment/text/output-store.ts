@@ -131,7 +131,9 @@ class SpillFile {
 
   words(): string {
     if (this.#error !== undefined) return `the whole could not be kept: ${this.#error}`;
-    return this.#full ? `the first 8 MiB are in ${this.#path}` : `the whole output is in ${this.#path}`;
+    return this.#full
+      ? `the first ${maxSpillBytes / 1024 / 1024} MiB are in ${this.#path}`
+      : `the whole output is in ${this.#path}`;
   }
 
   close(): void {

@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import type { Clock } from "../../engine/ports.ts";
 import { BackgroundCommands } from "./background-commands.ts";
 import { Command } from "./command.ts";
+import type { CommandStart } from "./command-process.ts";
 import type { CommandSandbox } from "./command-sandbox.ts";
 import type { CommandTranscriptOptions } from "./command-transcript.ts";
 import { commandLine } from "./command-words.ts";
@@ -20,13 +21,8 @@ export interface CommandRegistryOptions {
   clock: Clock;
 }
 
-export interface CommandSettings {
-  command: string;
-  /** An existing directory. */
-  workdir: string;
-  /** Its standard input stays open. */
-  takesInput: boolean;
-}
+/** What a call says of its command; all else of its start is the registry's. */
+export type CommandSettings = Pick<CommandStart, "command" | "workdir" | "takesInput">;
 
 export class CommandRegistry {
   readonly background: BackgroundCommands;

@@ -4,7 +4,8 @@ import { mkdir, readdir, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { endOrphanedCommands, hostMark, pipeDirectoryPrefix } from "../../src/environment/command/orphaned-commands.ts";
+import { hostMark, pipeDirectoryPrefix } from "../../src/environment/command/host-mark.ts";
+import { endOrphanedCommands } from "../../src/environment/command/orphaned-commands.ts";
 import { createWorld, isAlive, pidIn, untilGone } from "./support.ts";
 import { bundle } from "./support/bundle.ts";
 

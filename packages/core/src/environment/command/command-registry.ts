@@ -1,5 +1,4 @@
 /** The commands of one Environment. */
-import { randomUUID } from "node:crypto";
 import type { Clock } from "../../engine/ports.ts";
 import { BackgroundCommands } from "./background-commands.ts";
 import { Command } from "./command.ts";
@@ -7,7 +6,7 @@ import type { CommandStart } from "./command-process.ts";
 import type { CommandSandbox } from "./command-sandbox.ts";
 import type { CommandTranscriptOptions } from "./command-transcript.ts";
 import { commandLine } from "./command-words.ts";
-import { hostMark } from "./orphaned-commands.ts";
+import { newMarker } from "./host-mark.ts";
 
 /** What the end of all commands may take. */
 const maxEndMs = 5_000;
@@ -40,8 +39,7 @@ export class CommandRegistry {
   async start(settings: CommandSettings): Promise<Command> {
     if (this.#disposed) throw new Error("The Session has been closed; no command is started any more.");
     const { variables, sandbox, output, clock } = this.#options;
-    const marker = `${hostMark()}.${randomUUID()}`;
-    const starting = Command.start({ ...settings, variables, sandbox, marker }, output, clock);
+    const starting = Command.start({ ...settings, variables, sandbox, marker: newMarker() }, output, clock);
     const settled = starting.then(
       (command) => this.#track(command),
       () => undefined,

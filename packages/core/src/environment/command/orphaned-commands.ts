@@ -1,25 +1,10 @@
 /** Commands whose Coxswain was killed: found by their marker, which names the process that started them. */
-import { lstatSync, readdirSync, readlinkSync, rmSync } from "node:fs";
+import { lstatSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { endProcesses } from "./end-processes.ts";
-import { markerName, processTable, startTime } from "./process-table.ts";
-
-const pipePrefix = "coxswain-pipe";
-/** In such a name: the namespace of its owner, and his mark. */
-const ownerIn = new RegExp(`^${pipePrefix}-(\\d+)-(\\d+\\.\\d+)-[^/]+$`);
-let ownMark: string | undefined;
-
-/** `<pid>.<start time>` of this process: a later process with the same id has another start time. */
-export function hostMark(): string {
-  ownMark ??= `${process.pid}.${startTime(process.pid) ?? "0"}`;
-  return ownMark;
-}
-
-/** How the name of a directory begins in which a command's pipe is made: it says whose it is. */
-export function pipeDirectoryPrefix(): string {
-  return `${pipePrefix}-${ownNamespace()}-${hostMark()}-`;
-}
+import { hostOfMarker, hostOfPipeDirectory, isDead, sharesNamespace } from "./host-mark.ts";
+import { markerName, processTable } from "./process-table.ts";
 
 /**
  * Ends what commands of dead Coxswain processes of this machine have left, and removes the directories of pipes that they
@@ -34,7 +19,7 @@ export async function endOrphanedCommands(): Promise<number> {
   const inherited = process.env[markerName];
   for (const entry of await processTable()) {
     if (entry.marker === undefined || entry.marker === inherited) continue;
-    const mark = /^(\d+\.\d+)\.[0-9a-f-]{36}$/.exec(entry.marker)?.[1];
+    const mark = hostOfMarker(entry.marker);
     if (mark === undefined || !isDead(mark) || !sharesNamespace(entry.pid)) continue;
     orphans.add(entry.marker);
   }
@@ -46,8 +31,8 @@ export async function endOrphanedCommands(): Promise<number> {
 /** Only one's own, of which the name says whose they were. */
 function removeOrphanedDirectories(): void {
   for (const name of namesIn(tmpdir())) {
-    const [, namespace, mark] = ownerIn.exec(name) ?? [];
-    if (mark === undefined || namespace !== ownNamespace() || !isDead(mark)) continue;
+    const mark = hostOfPipeDirectory(name);
+    if (mark === undefined || !isDead(mark)) continue;
     const path = join(tmpdir(), name);
     try {
       const stats = lstatSync(path);
@@ -63,34 +48,5 @@ function namesIn(directory: string): string[] {
     return readdirSync(directory);
   } catch {
     return [];
-  }
-}
-
-/** @param mark As `hostMark` gives it. Who cannot be looked at is taken to live. */
-function isDead(mark: string): boolean {
-  const [pid, start] = mark.split(".");
-  try {
-    return startTime(Number(pid)) !== start;
-  } catch {
-    return false;
-  }
-}
-
-/** Process ids mean nothing across namespaces: a container's commands are no orphans of ours. */
-function sharesNamespace(pid: number): boolean {
-  const namespace = namespaceOf(pid);
-  return namespace !== undefined && namespace === namespaceOf("self");
-}
-
-function ownNamespace(): string {
-  return namespaceOf("self") ?? "0";
-}
-
-/** Its number; `undefined` when it cannot be looked at. */
-function namespaceOf(process: number | "self"): string | undefined {
-  try {
-    return /\d+/.exec(readlinkSync(`/proc/${process}/ns/pid`))?.[0];
-  } catch {
-    return undefined;
   }
 }

@@ -72,13 +72,14 @@ export class CommandTranscript {
   /**
    * The live view from now on. To be closed.
    *
-   * @param isFirst What is unread stands in front of it; else it goes on from another one that has shown that.
+   * @param isAgain It goes on from another one, which has shown what is unread; else that stands in front of it.
    */
-  watch(isFirst = true): LiveFeed {
+  watch(isAgain = false): LiveFeed {
     const feed = new LiveFeed(this.#options.limit, () => this.#feeds.delete(feed));
-    if (!isFirst && !this.#ended) this.#feeds.add(feed);
+    // What is taken now is new to it, and a part of what is unread to one that begins.
+    if (isAgain) this.#feeds.add(feed);
     if (!this.#ended) this.#take();
-    if (isFirst) feed.push(this.#unread.head + this.#lines.unfinished);
+    if (!isAgain) feed.push(this.#unread.head + this.#lines.unfinished);
     if (this.#ended) feed.close();
     else this.#feeds.add(feed);
     return feed;

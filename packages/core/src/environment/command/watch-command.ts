@@ -15,7 +15,7 @@ export interface WatchEnd {
 
 /** Gives what a command prints, until it has ended, the time is up or the call is stopped. */
 export async function* watchCommand(command: Command, end: WatchEnd): AsyncGenerator<string, void> {
-  const feed = command.transcript.watch(end.isAgain !== true);
+  const feed = command.transcript.watch(end.isAgain);
   const over = new AbortController();
   let graceTimer: NodeJS.Timeout | undefined;
   const leave = (): void => feed.close();

@@ -72,15 +72,20 @@ export function readRegularFileSync(
   try {
     const { maxBytes = Number.POSITIVE_INFINITY } = options;
     if (stats.size > maxBytes) throw new RangeError(`${path} has ${stats.size} bytes, more than ${maxBytes}`);
-    const bytes = Buffer.allocUnsafe(Number(stats.size));
-    let length = 0;
-    for (let read = -1; read !== 0 && length < bytes.length; length += read) {
-      read = fs.readSync(descriptor, bytes, length, bytes.length - length, length);
-    }
-    return bytes.subarray(0, length);
+    return readSyncUpTo(descriptor, Number(stats.size));
   } finally {
     fs.closeSync(descriptor);
   }
+}
+
+/** From the beginning, up to a limit in bytes. */
+export function readSyncUpTo(descriptor: number, limit: number): Buffer {
+  const bytes = Buffer.allocUnsafe(limit);
+  let length = 0;
+  for (let read = -1; read !== 0 && length < limit; length += read) {
+    read = fs.readSync(descriptor, bytes, length, limit - length, length);
+  }
+  return bytes.subarray(0, length);
 }
 
 /** Everything up to a limit in bytes; one byte more says that there is more. */

@@ -1,7 +1,7 @@
 /** The work of list_files and search_files: synchronous, for a thread that can be ended. */
-import { closeSync, readlinkSync, readSync, statSync } from "node:fs";
+import { closeSync, readlinkSync, statSync } from "node:fs";
 import { headOf } from "../../shared/cut.ts";
-import { openRegularFileSync } from "../../shared/regular-file.ts";
+import { openRegularFileSync, readSyncUpTo } from "../../shared/regular-file.ts";
 import { FileGuard, type FileGuardOptions } from "./file-guard.ts";
 import { toExpression } from "./search-pattern.ts";
 import type { ForbiddenIdentities } from "./forbidden-inodes.ts";
@@ -125,7 +125,7 @@ class Search {
         const opened = { stats, realPath: whereElse(descriptor, path) };
         this.#guard.checkOpened(path, opened, this.#identities);
         if (stats.size <= maxWholeBytes) {
-          const text = decodeText(readWhole(descriptor, Number(stats.size)))?.text;
+          const text = decodeText(readSyncUpTo(descriptor, Number(stats.size)))?.text;
           return text && this.#guard.masked(text);
         }
         this.#tooLarge.push(shownName(this.#guard, path));
@@ -154,15 +154,6 @@ function whereElse(descriptor: number, path: string): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-function readWhole(descriptor: number, size: number): Buffer {
-  const bytes = Buffer.allocUnsafe(size);
-  let length = 0;
-  for (let read = -1; read !== 0 && length < size; length += read) {
-    read = readSync(descriptor, bytes, length, size - length, length);
-  }
-  return bytes.subarray(0, length);
 }
 
 /** One after another: a large file has more of them than are worth keeping. */

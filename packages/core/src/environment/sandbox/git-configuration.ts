@@ -1,6 +1,7 @@
 /** Which files a configuration of git includes, without asking git: to run it where others have written is dangerous itself. */
-import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
+import { closeSync } from "node:fs";
 import { dirname, isAbsolute, join } from "node:path";
+import { openRegularFileSync, readSyncUpTo } from "../../shared/regular-file.ts";
 
 const maxBytes = 256 * 1024;
 const maxFiles = 100;
@@ -70,15 +71,14 @@ function resolved(named: string, directory: string, homeDirs: readonly string[])
 
 /** Whoever wrote it may have put a pipe there. */
 export function textOf(path: string): string {
-  let descriptor: number | undefined;
   try {
-    descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-    if (!fstatSync(descriptor).isFile()) return "";
-    const bytes = Buffer.alloc(maxBytes);
-    return bytes.toString("utf8", 0, readSync(descriptor, bytes, 0, maxBytes, 0));
+    const { descriptor } = openRegularFileSync(path, { followLink: true });
+    try {
+      return readSyncUpTo(descriptor, maxBytes).toString("utf8");
+    } finally {
+      closeSync(descriptor);
+    }
   } catch {
     return "";
-  } finally {
-    if (descriptor !== undefined) closeSync(descriptor);
   }
 }

@@ -1,5 +1,6 @@
 /** Everything that is written in front of a request: the new context's opening, the input, the tools. */
 import { escapeBareMarkers, isSessionMeta, type OmniMessage, type SessionMetaPayload } from "@coxswain/protocol";
+import { wordsOf } from "./error.ts";
 import { record, type Run } from "./run.ts";
 
 /**
@@ -96,8 +97,8 @@ async function listTools(run: Run): Promise<void> {
       parts.tools = await interruption.until(environment.listTools());
     } catch (error) {
       if (interruption.fired) return;
-      const reason = error instanceof Error ? error.message : String(error);
-      await recorder.record(build.notice("error", "tools_unavailable", `no tool can be used: ${reason}`));
+      const words = `no tool can be used: ${wordsOf(error)}`;
+      await recorder.record(build.notice("error", "tools_unavailable", words));
       parts.tools = [];
     }
   }

@@ -12,6 +12,11 @@ export class UsageError extends Error {
   override readonly name = "UsageError";
 }
 
+/** What an error says of itself, whatever was thrown. */
+export function wordsOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
 const shownLength = 60;
 
 /** For the words of an error: a value in brief, whatever it is. */

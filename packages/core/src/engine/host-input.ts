@@ -6,7 +6,7 @@ import {
   type ThinkingLevelName,
   thinkingLevels,
 } from "@coxswain/protocol";
-import { showValue, UsageError } from "./error.ts";
+import { showValue, UsageError, wordsOf } from "./error.ts";
 import type { ApproveFn, CompactionSettings, RunOptions } from "./ports.ts";
 import type { EngineLimits } from "./run.ts";
 
@@ -135,7 +135,7 @@ function checkIsJson(fields: object, path: string): void {
     try {
       JSON.stringify(value);
     } catch (error) {
-      const reason = error instanceof Error ? error.message.split("\n", 1)[0] : String(error);
+      const [reason] = wordsOf(error).split("\n", 1);
       throw new UsageError(`${path}.${name} cannot be written as JSON (${reason}); leave it out, or give plain data`);
     }
   }

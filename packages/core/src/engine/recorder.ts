@@ -4,6 +4,7 @@
  */
 import { type Builders, isPartial, type OmniMessage, OpenSegments } from "@coxswain/protocol";
 import { engineDefaults } from "./defaults.ts";
+import { wordsOf } from "./error.ts";
 import { whenSettled } from "./event-loop.ts";
 import type { Ledger } from "./ledger.ts";
 import type { Outbox } from "./outbox.ts";
@@ -193,11 +194,10 @@ export class Recorder {
   #tellOutage(error: unknown, isUrgent = false): void {
     if (this.#isFailing) return;
     this.#isFailing = true;
-    const reason = error instanceof Error ? error.message : String(error);
     const notice = this.#build.notice(
       "error",
       "trace_write_failed",
-      `the record of this Session could not be written (${reason}); free space or restore access to its directory`,
+      `the record of this Session could not be written (${wordsOf(error)}); free space or restore access to its directory`,
     );
     // Kept by the sink like any other record; shown behind the message that met the failure, unless that one must wait
     // or nothing may follow it.

@@ -11,7 +11,7 @@ import {
 } from "@coxswain/protocol";
 import { isWholeCall } from "./carry-over.ts";
 import { withRequest } from "./ledger.ts";
-import { showValue } from "./error.ts";
+import { showValue, wordsOf } from "./error.ts";
 import type { LLMInterface, LLMOutcome } from "./ports.ts";
 import { endDetails, judge, type RetryLimits, type Tries, type Verdict } from "./retry.ts";
 import { engineDefaults } from "./defaults.ts";
@@ -99,7 +99,7 @@ class ModelReader implements OpenRequest {
         this.isCommitted && outcome.status !== "completed" ? { ...outcome, status: "completed" as const } : outcome,
       (error: unknown): LLMOutcome => ({
         status: this.isCommitted ? "completed" : "failed",
-        errorMessage: `the model adapter failed: ${error instanceof Error ? error.message : String(error)}`,
+        errorMessage: `the model adapter failed: ${wordsOf(error)}`,
       }),
     );
     this.stopped = reading;

@@ -10,6 +10,7 @@ import {
 } from "@coxswain/protocol";
 import { withCallId } from "./calls.ts";
 import { engineDefaults } from "./defaults.ts";
+import { wordsOf } from "./error.ts";
 import { eventLoopTurn } from "./event-loop.ts";
 import type { Interruption } from "./interruption.ts";
 import type { ApproveFn, EnvironmentInterface } from "./ports.ts";
@@ -121,7 +122,7 @@ export class TurnDriver {
     try {
       output = await this.#run(call);
     } catch (error) {
-      fault = `the tool failed: ${error instanceof Error ? error.message : String(error)}`;
+      fault = `the tool failed: ${wordsOf(error)}`;
     }
     if (interruption.fired) return;
     const isCall = (segment: OpenSegment): boolean =>

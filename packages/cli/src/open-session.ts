@@ -1,15 +1,7 @@
 /** From the options of a command to a Session. */
 import { access, constants, stat } from "node:fs/promises";
 import { resolve } from "node:path";
-import {
-  type Agent,
-  coxswainHome,
-  createAgent,
-  FileTraceStore,
-  type ProjectPaths,
-  projectPaths,
-  type Session,
-} from "@coxswain/core";
+import { type Agent, coxswainHome, createAgent, type ProjectPaths, projectPaths, type Session } from "@coxswain/core";
 import { CliUsageError } from "./exit-code.ts";
 import { checkModelChoice } from "./model-choice.ts";
 
@@ -77,11 +69,6 @@ export async function checkProject({ project, home }: ProjectChoice): Promise<vo
   throw new CliUsageError(
     `there is no project ${JSON.stringify(project)} in ${homeOf({ home })}; cox models add <provider> <model_id> --project ${project} begins one`,
   );
-}
-
-/** Absolute path of the newest Trace file of a Session. */
-export async function traceFileOf(choice: AgentChoice, sessionId: string): Promise<string> {
-  return new FileTraceStore({ tracesDir: pathsOf(choice).tracesDir }).path(sessionId);
 }
 
 /** @throws ConfigError */

@@ -4,7 +4,7 @@ import { type ApproveFn, type Session, systemClock } from "@coxswain/core";
 import { type ApprovalMode, approvalMode, decideBy, ToolPermissions } from "../approval.ts";
 import { askAtTerminal } from "../ask-at-terminal.ts";
 import { CliUsageError, exitCodes } from "../exit-code.ts";
-import { newNames, openSession, type SessionChoice, traceFileOf } from "../open-session.ts";
+import { newNames, openSession, type SessionChoice } from "../open-session.ts";
 import { JsonView } from "../output/json-view.ts";
 import type { StatusLines } from "../output/screen.ts";
 import { TextView } from "../output/text-view.ts";
@@ -96,7 +96,7 @@ export async function runInSession(
   stopSteering?.();
   if (flags.json !== true && !screen.answerIsGone) {
     await screen.line(screen.style.dim(`[session] ${session.id}`));
-    await screen.line(screen.style.dim(`[trace] ${await traceFileOf(flags, session.id)}`));
+    await screen.line(screen.style.dim(`[trace] ${await traceStore(flags).path(session.id)}`));
   }
   return outcome.exitCode;
 }

@@ -24,7 +24,7 @@ interface ExecCommandArguments {
 const backgroundMomentMs = 250;
 /** How often a command that may not go on in the background, since too many do, asks again. */
 const askAgainMs = 1_000;
-/** What the end of a stopped command may take before its call answers without it. */
+/** What the end of a stopped command may take before its call answers without it: less than the call is given to settle. */
 const endGraceMs = 350;
 
 const description =
@@ -120,7 +120,8 @@ async function checkDirectory(path: string): Promise<void> {
     const reason = wordsOf(error).split(",")[0];
     throw new ToolError(`\`workdir\` cannot be used (${reason}): ${path}. Start in another directory.`);
   });
-  if (!entry.isDirectory()) throw new ToolError(`\`workdir\` is not a directory: ${path}`);
+  if (!entry.isDirectory())
+    throw new ToolError(`\`workdir\` is not a directory: ${path}. Start in the one that holds it.`);
 }
 
 async function started({ commands }: EnvironmentServices, settings: CommandSettings): Promise<Command> {

@@ -110,7 +110,9 @@ async function planEdit(args: EditFileArguments, context: ToolContext): Promise<
   }
   const bytes = encodeText(replaced.text, file);
   if (bytes === undefined) {
-    throw new ToolError(`${args.file_path} is a Latin-1 file, which cannot hold some characters of \`new_string\`.`);
+    throw new ToolError(
+      `${args.file_path} is no UTF-8 but Windows-1252 (Latin-1), which cannot hold some characters of \`new_string\`: leave them out, or turn it into UTF-8 by a command.`,
+    );
   }
   const { stats, text: before, bytes: oldBytes } = file;
   return { realPath, before, after: replaced.text, oldBytes, bytes, stats, count: replaced.count, hasChanged };

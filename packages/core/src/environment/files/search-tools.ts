@@ -98,5 +98,5 @@ async function searchRoot(guard: FileGuard, path: string | undefined, kind: "dir
     throw fileError(name, error);
   });
   if (entry.isDirectory() || (kind === "any" && entry.isFile())) return root;
-  throw new ToolError(`${name} is not a directory.`);
+  throw new ToolError(`${name} is not a directory: give the one that holds it.`);
 }

@@ -1,6 +1,7 @@
 /** Asks a model for what every Session needs of it: an answer, a tool call, and an answer to the call's output. */
 import type { LLMInterface, LLMOutcome } from "@coxswain/core";
 import {
+  isCompleted,
   isPayload,
   type OmniMessage,
   type TokenCounts,
@@ -94,7 +95,7 @@ async function ask(
     if (isPayload(value, "token_usage")) step.usage = value.payload.request;
     else if (value.type === "model_msg") step.firstContentMs ??= Math.round(options.now() - startedAtMs);
     if (isPayload(value, "text")) step.text += value.payload.text;
-    if (!isPayload(value, "tool_call") || value.payload.stop_reason !== undefined) continue;
+    if (!isPayload(value, "tool_call") || !isCompleted(value.payload)) continue;
     calls.push(value);
     step.calls.push({ name: value.payload.name, arguments: value.payload.arguments });
   }

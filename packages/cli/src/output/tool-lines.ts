@@ -1,10 +1,11 @@
 /** The lines that tell of tool calls: asked for, decided, done. */
-import type {
-  ApprovalDecision,
-  OmniMessage,
-  StopReason,
-  ToolCallOutputPayload,
-  ToolCallPayload,
+import {
+  type ApprovalDecision,
+  isCompleted,
+  type OmniMessage,
+  type StopReason,
+  type ToolCallOutputPayload,
+  type ToolCallPayload,
 } from "@coxswain/protocol";
 import { cut, inOneLine, stripControls } from "../terminal-text.ts";
 import { shortCall } from "../tool-call-text.ts";
@@ -35,7 +36,7 @@ export class ToolLines {
 
   call({ payload }: OmniMessage<ToolCallPayload>): string {
     const name = inOneLine(payload.name);
-    if (payload.stop_reason !== undefined && payload.stop_reason !== "completed") {
+    if (!isCompleted(payload)) {
       return this.#style.yellow(`[cut off] ${name}: the call did not arrive whole and is not run`);
     }
     this.#open.set(payload.tool_call_id, { name, startedAtMs: undefined });

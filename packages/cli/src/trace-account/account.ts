@@ -1,6 +1,6 @@
 /** What a Trace tells, put together: Tasks, their requests, and what became of each call. */
 import { readSteering, type RecordedContext, readTokenCounts, type StopReason, type TokenCounts } from "@coxswain/core";
-import type { OmniMessage, RequestEndPayload } from "@coxswain/protocol";
+import { isCompleted, type OmniMessage, type RequestEndPayload } from "@coxswain/protocol";
 
 export interface CallEntry {
   id: string;
@@ -230,7 +230,7 @@ class Account {
     { timestamp }: OmniMessage,
     payload: { name: string; arguments: string; tool_call_id: string; stop_reason?: StopReason },
   ): void {
-    const isCut = (payload.stop_reason ?? "completed") !== "completed";
+    const isCut = !isCompleted(payload);
     const call: CallEntry = {
       id: payload.tool_call_id,
       name: payload.name,

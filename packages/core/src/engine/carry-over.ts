@@ -34,7 +34,7 @@ export interface Attempt {
 
 /** A call that was cut while it streamed is never asked, run, answered or sent. */
 export function isWholeCall(message: OmniMessage): message is OmniMessage<ToolCallPayload> {
-  return message.payload.type === "tool_call" && (message.payload.stop_reason ?? "completed") === "completed";
+  return message.payload.type === "tool_call" && isCompleted(message.payload);
 }
 
 /** It ended before its good end. */

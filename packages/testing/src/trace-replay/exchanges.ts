@@ -1,6 +1,7 @@
 /** What each request of a Trace was answered, and what became of each call: the lines of a model and of its tools. */
 import {
   type ApprovalDecision,
+  isCompleted,
   isPayload,
   type LLMOutcome,
   type OmniMessage,
@@ -114,7 +115,7 @@ class ExchangeReader implements Exchanges {
         return;
       case "tool_call":
         this.#say({ index, message });
-        if (isTurn && (payload.stop_reason ?? "completed") === "completed") this.#call(payload.tool_call_id, index);
+        if (isTurn && isCompleted(payload)) this.#call(payload.tool_call_id, index);
         return;
       case "approval_decision": {
         const call = this.calls.get(payload.tool_call_id)?.at(-1);

@@ -89,8 +89,10 @@ export function inOneLine(text: string): string {
   return stripControls(text).replace(/\s+/g, " ").trim();
 }
 
-// Direction marks and characters without width: they make a text look like another one.
-const deceptive = /[\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
+// Direction marks and characters that nobody sees, in which a text can stand that only a model reads. What makes an
+// emoji of the character in front of it is none.
+const deceptive =
+  /(?!(?<=\p{Extended_Pictographic})\ufe0f)[\p{Default_Ignorable_Code_Point}\u2028\u2029\u2800\ufff9-\ufffb]/gu;
 
 /** For decisions: what would be hidden is shown as an escape, so that nothing is approved unseen. */
 export function showHidden(text: string): string {
@@ -98,7 +100,8 @@ export function showHidden(text: string): string {
 }
 
 function escaped(character: string): string {
-  return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  const digits = (character.codePointAt(0) ?? 0).toString(16);
+  return digits.length > 4 ? `\\u{${digits}}` : `\\u${digits.padStart(4, "0")}`;
 }
 
 /** JSON in which no character can act on a terminal; it parses to the same value. */

@@ -1,18 +1,18 @@
 /** A tool call in words: short for the course of events, whole for a decision. */
-import type { Preview } from "@coxswain/core";
+import { builtInTools, type Preview } from "@coxswain/core";
 import type { ToolCallPayload } from "@coxswain/protocol";
 import { cut, inOneLine, showHidden } from "./terminal-text.ts";
 
 type Arguments = Readonly<Record<string, unknown>>;
 
-/** What a call says for the person watching; no part of what is done. */
-const remark = "description";
+/** Tools in whose calls a `description` is for the person watching; in any other's it may be a part of what is done. */
+const describedTools = new Set(builtInTools().map(({ definition }) => definition.name));
 
 /** One line; `exec_command: npm test`. */
 export function shortCall(call: ToolCallPayload): string {
   const args = parseArguments(call.arguments);
   const command = commandOf(call, args);
-  const words = command ?? (args === undefined ? call.arguments : pairs(args));
+  const words = command ?? (args === undefined ? call.arguments : pairs(call, args));
   const name = inOneLine(call.name);
   return words.trim() === "" ? name : cut(`${name}: ${inOneLine(words)}`, 200);
 }
@@ -45,7 +45,7 @@ export function previewLines(preview: Preview | undefined, call: ToolCallPayload
 export function callKey(call: ToolCallPayload): string {
   const args = parseArguments(call.arguments);
   if (args === undefined) return JSON.stringify([call.name, call.arguments]);
-  const entries = Object.entries(args).filter(([name]) => name !== remark);
+  const entries = effective(call, args);
   entries.sort(([a], [b]) => (a < b ? -1 : 1));
   try {
     return JSON.stringify([call.name, entries]);
@@ -55,9 +55,15 @@ export function callKey(call: ToolCallPayload): string {
   }
 }
 
-function pairs(args: Arguments): string {
-  const entries = Object.entries(args).filter(([name]) => name !== remark);
-  return entries.map(([name, value]) => `${name}=${valueText(value)}`).join(" ");
+/** What decides what is done. */
+function effective(call: ToolCallPayload, args: Arguments): [string, unknown][] {
+  return Object.entries(args).filter(([name]) => name !== "description" || !describedTools.has(call.name));
+}
+
+function pairs(call: ToolCallPayload, args: Arguments): string {
+  return effective(call, args)
+    .map(([name, value]) => `${name}=${valueText(value)}`)
+    .join(" ");
 }
 
 function field(name: string, value: unknown): string[] {

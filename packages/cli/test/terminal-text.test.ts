@@ -107,6 +107,18 @@ test("what would be hidden from the person who decides is shown as an escape", (
   );
 });
 
+test("a text in characters that nobody sees is shown to the person who decides, and an emoji is left alone", () => {
+  const unseen = [0xad, 0x34f, 0x115f, 0x17b4, 0x180e, 0x2800, 0x3164, 0xfe00, 0xfff9, 0xffa0, 0xe0041, 0xe0101];
+  for (const code of unseen) {
+    const digits = code.toString(16);
+    const escape = code > 0xffff ? `\\u{${digits}}` : `\\u${digits.padStart(4, "0")}`;
+    expect(showHidden(`a${String.fromCodePoint(code)}b`)).toBe(`a${escape}b`);
+  }
+  expect(showHidden("\u2764\ufe0f a\ufe0f \u2764\ufe0f\ufe0f \u00e9 \u4e2d")).toBe(
+    "\u2764\ufe0f a\\ufe0f \u2764\ufe0f\\ufe0f \u00e9 \u4e2d",
+  );
+});
+
 test("nothing of a call is left out when it is decided about", () => {
   const shown = wholeCall(call("write_file", { file_path: "a", content: "one\ntwo\n", description: "why" }));
   expect(shown).toBe("write_file\n  file_path: a\n  content:\n    one\n    two\n    \n  description: why");
@@ -128,6 +140,13 @@ test("the same call is the same in any order and with any remark; another comman
   expect(callKey(call("exec_command", { cmd: "ls; rm x", workdir: "a" }))).not.toBe(key);
   expect(callKey(call("exec_command", { cmd: "ls" }))).not.toBe(key);
   expect(callKey(call("other", { cmd: "ls", workdir: "a" }))).not.toBe(key);
+});
+
+test("a description is no remark in the call of a tool that does not come with Coxswain", () => {
+  const [mild, other] = ["mild", "other"].map((description) => call("create_issue", { title: "x", description }));
+  if (mild === undefined || other === undefined) throw new Error("two calls");
+  expect(callKey(mild)).not.toBe(callKey(other));
+  expect(shortCall(mild)).toBe("create_issue: title=x description=mild");
 });
 
 test("arguments that are nested too deeply to be written are shown as such, and are a key of their own", () => {

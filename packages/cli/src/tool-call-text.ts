@@ -14,7 +14,7 @@ export function shortCall(call: ToolCallPayload): string {
   const command = commandOf(call, args);
   const words = command ?? (args === undefined ? call.arguments : pairs(call, args));
   const name = inOneLine(call.name);
-  return words.trim() === "" ? name : cut(`${name}: ${inOneLine(words)}`, 200);
+  return words.trim() === "" ? name : cut(`${name}: ${inOneLine(showHidden(words))}`, 200);
 }
 
 /** What a decision is about, all of it, with nothing hidden. */

@@ -126,6 +126,18 @@ test("an empty answer is offered only where something is owed", () => {
   expect(nextQuestion(false)).toBe("What next?");
 });
 
+test.each(["7ef45a11", "session-2026"])("the piece of an id %s goes to no other Session as a prompt", async (piece) => {
+  await using place = await createPlace();
+  const id = await first(place);
+  const refused = await cox(["resume", piece], { place });
+  expect(refused).toMatchObject({
+    code: 2,
+    stdout: "",
+    stderr: expect.stringContaining(`there is no session ${piece}`),
+  });
+  expect(await prompts(place, id)).toEqual(["the first"]);
+});
+
 test("without any Session it is said how to begin one", async () => {
   await using place = await createPlace();
   expect(await cox(["resume", "hello"], { place })).toMatchObject({

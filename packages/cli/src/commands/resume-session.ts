@@ -1,9 +1,9 @@
 /** `cox resume`: shows where a Session stands, and goes on with it. */
 import { realpath } from "node:fs/promises";
 import { resolve } from "node:path";
-import { createInterface } from "node:readline/promises";
 import type { Agent, Session } from "@coxswain/core";
 import { approvalMode } from "../approval.ts";
+import { readLine } from "../read-line.ts";
 import { CliUsageError, exitCodes } from "../exit-code.ts";
 import { homeOf, openAgent } from "../open-session.ts";
 import { readPrompt } from "../prompt-text.ts";
@@ -16,11 +16,13 @@ import { type RunFlags, runInSession } from "./run.ts";
 export type ResumeFlags = Omit<RunFlags, "session" | "model" | "provider" | "scenario">;
 
 const sessionId = /^session-\d{4}-/;
+/** What is left of an id that was mistyped, or given in part. */
+const pieceOfId = /^(?:session-.*|[0-9a-f-]*\d[0-9a-f-]*)$/i;
 
 /** @returns The exit code. */
 export function resume(first: string | undefined, words: readonly string[], flags: ResumeFlags): Promise<number> {
   const terminal = openTerminal();
-  const isId = first !== undefined && sessionId.test(first);
+  const isId = first !== undefined && (sessionId.test(first) || (words.length === 0 && pieceOfId.test(first)));
   const rest = isId || first === undefined ? words : [first, ...words];
   return terminal.lifetime.run(() => goOn(terminal, isId ? first : undefined, rest, flags));
 }
@@ -40,9 +42,12 @@ async function goOn(
   const session = await agent.resumeSession(id);
   lifetime.beforeEnd(() => session.dispose());
   const isOwed = await showStanding(terminal, session, flags);
-  let prompt = await readPrompt({ args: words, stdin, status: screen, signal });
-  if (prompt === "" && words.length === 0 && canAsk) prompt = await askForLine(terminal, isOwed);
-  if (signal.aborted) return exitCodes.interrupted;
+  let prompt: string | undefined = await readPrompt({ args: words, stdin, status: screen, signal });
+  if (prompt === "" && words.length === 0 && canAsk) {
+    await screen.line(screen.style.bold(nextQuestion(isOwed)));
+    prompt = await readLine(stdin, signal);
+  }
+  if (signal.aborted || prompt === undefined) return exitCodes.interrupted;
   if (canAsk) keyboard.hold();
   return runInSession(terminal, session, prompt, { ...flags, session: id });
 }
@@ -75,18 +80,4 @@ async function showStanding({ screen }: Terminal, session: Session, flags: Resum
   const owed = owedLines(messages);
   for (const line of [...owed, ...undeliveredLines(messages)]) await screen.line(yellow(line));
   return owed.length > 0;
-}
-
-/** One line, edited as the terminal does it. */
-async function askForLine({ lifetime, screen, stdin }: Terminal, isOwed: boolean): Promise<string> {
-  await screen.line(screen.style.bold(nextQuestion(isOwed)));
-  const lines = createInterface({ input: stdin, terminal: false });
-  try {
-    return (await lines.question("", { signal: lifetime.signal })).trim();
-  } catch (error) {
-    if (lifetime.signal.aborted) return "";
-    throw error;
-  } finally {
-    lines.close();
-  }
 }

@@ -8,7 +8,7 @@ export function addResume(program: Command, end: (code: number) => void): void {
   const command = program
     .command("resume")
     .description("go on with a session; without an id: with the newest of this directory")
-    .argument("[id]", "of a session; anything else is the beginning of the prompt")
+    .argument("[id]", "of a session, whole; what cannot be one is the beginning of the prompt")
     .argument("[prompt...]", "what to say; - stands for standard input")
     .option("-w, --workspace <dir>", "the newest session of that directory instead")
     .action(async (id: string | undefined, words: string[], flags: ResumeFlags) => {

@@ -144,6 +144,15 @@ describe("writing in one step", () => {
     expect(await readdir(root)).toContain("ws");
   });
 
+  test("does not follow a link that has come in the place of the file, and says so", async () => {
+    const { workspaceDir, text } = await worldWith({ other: "theirs" });
+    await symlink("other", join(workspaceDir, "a"));
+    const words = "a is no regular file (a link that changed meanwhile)";
+    await expect(writeAtomically(change(join(workspaceDir, "a")))).rejects.toThrow(words);
+    expect(await text("other")).toBe("theirs");
+    expect(await readdir(workspaceDir)).toEqual(["a", "other"]);
+  });
+
   test("takes names as long as the system does, and says when one is too long", async () => {
     const { call, workspaceDir, text } = await worldWith({});
     for (const name of ["船".repeat(85), "a".repeat(255)]) {

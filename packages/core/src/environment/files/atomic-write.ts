@@ -2,9 +2,10 @@
 import type { BigIntStats } from "node:fs";
 import { lstat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { replaceFile } from "../../shared/replace-file.ts";
+import { NotRegularFileError } from "../../shared/regular-file.ts";
+import { DraftLostError, replaceFile } from "../../shared/replace-file.ts";
 import { ToolError } from "../tool-error.ts";
-import { fileError } from "./file-error.ts";
+import { fileError, refuseSpecial } from "./file-error.ts";
 import { openDirectory } from "./open-directory.ts";
 
 export interface FileChange {
@@ -40,6 +41,8 @@ export async function writeAtomically(change: FileChange): Promise<void> {
       await directory.close();
     }
   } catch (error) {
+    if (error instanceof NotRegularFileError) refuseSpecial(path, error.stats);
+    if (error instanceof DraftLostError) throw new ToolError(`${path} was not written: ${error.message}.`);
     throw fileError(path, error);
   }
 }

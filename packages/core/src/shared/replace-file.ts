@@ -1,9 +1,10 @@
 /** Replaces a file in one step: a reader sees the old bytes or the new ones. */
-import { randomUUID } from "node:crypto";
 import { type BigIntStats, constants } from "node:fs";
 import { access, type FileHandle, lstat, open, rename, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { errnoOf } from "./error-words.ts";
+import { draftName } from "./host-mark.ts";
+import { removeOrphanedDrafts } from "./orphaned-drafts.ts";
 import { NotRegularFileError } from "./regular-file.ts";
 
 export interface ReplaceFileOptions {
@@ -42,7 +43,10 @@ export async function replaceFile(
   const old = await regularFileAt(realPath);
   if (old !== undefined) await access(realPath, constants.W_OK);
   // No part of the name that it will have: a long one leaves no room for more.
-  const draft = join(dirname(realPath), `.${randomUUID()}.tmp`);
+  const directory = dirname(realPath);
+  const draft = join(directory, draftName());
+  // Before the writing: a disk may be full of them.
+  await removeOrphanedDrafts(directory);
   // Others may change names in this directory, so the name is good for moving it alone. Open until the end: else its
   // number could become that of another file.
   const handle = await open(draft, "wx", old === undefined ? (mode ?? 0o666) : draftMode);

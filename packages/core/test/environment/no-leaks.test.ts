@@ -4,7 +4,7 @@ import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from "node:fs
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { hostMark } from "../../src/environment/command/host-mark.ts";
+import { hostMark } from "../../src/shared/host-mark.ts";
 import { markerName } from "../../src/environment/command/process-table.ts";
 import { checkForLeaks, currentState, leftSince, watchSignal } from "./support/no-leaks.ts";
 

@@ -4,9 +4,9 @@ import { mkdir, readdir, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { hostMark, pipeDirectoryPrefix } from "../../src/environment/command/host-mark.ts";
+import { hostMark, pipeDirectoryPrefix } from "../../src/shared/host-mark.ts";
 import { endOrphanedCommands } from "../../src/environment/command/orphaned-commands.ts";
-import { createWorld, isAlive, pidIn, untilGone } from "./support.ts";
+import { createWorld, isAlive, pidIn, run, untilGone } from "./support.ts";
 import { bundle } from "./support/bundle.ts";
 
 test("commands in the background that a killed process has left are ended by the next, whatever they are", async () => {
@@ -57,6 +57,19 @@ test("the directory of a pipe whose maker was killed while he made it is removed
 
   await endOrphanedCommands();
   expect(await readdir(temporaryDir)).toEqual([]);
+});
+
+test("the draft of a file whose writer was killed is removed by the next who writes beside it", async () => {
+  const { environment, workspaceDir } = await createWorld();
+  await using program = await bundle(new URL("./support/dies-writing.ts", import.meta.url));
+  const args = [program.path, join(workspaceDir, "a")];
+  const child = spawn(process.execPath, args, { stdio: ["ignore", "inherit", "inherit"] });
+  expect(await once(child, "exit")).toEqual([null, "SIGKILL"]);
+  expect(await readdir(workspaceDir)).toEqual([expect.stringMatching(/^\.coxswain-draft-\S+\.tmp$/)]);
+
+  const written = await run(environment, "write_file", { file_path: "b", content: "new" });
+  expect(written.status).toBe("completed");
+  expect(await readdir(workspaceDir)).toEqual(["b"]);
 });
 
 test("directories of pipes that a killed process has left are removed by the next, nobody else's", async () => {

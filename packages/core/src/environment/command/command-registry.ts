@@ -6,7 +6,7 @@ import type { CommandStart } from "./command-process.ts";
 import type { CommandSandbox } from "./command-sandbox.ts";
 import type { CommandTranscriptOptions } from "./command-transcript.ts";
 import { commandLine } from "./command-words.ts";
-import { newMarker } from "./host-mark.ts";
+import { newMarker } from "../../shared/host-mark.ts";
 
 /** What the end of all commands may take. */
 const maxEndMs = 5_000;

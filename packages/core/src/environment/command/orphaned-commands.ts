@@ -3,7 +3,7 @@ import { lstatSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { endProcesses } from "./end-processes.ts";
-import { hostOfMarker, hostOfPipeDirectory, isDead, sharesNamespace } from "./host-mark.ts";
+import { hostOfMarker, hostOfPipeDirectory, isDead, sharesNamespace } from "../../shared/host-mark.ts";
 import { markerName, processTable } from "./process-table.ts";
 
 /**

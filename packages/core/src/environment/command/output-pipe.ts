@@ -11,7 +11,7 @@ import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { findProgram, programDirectories } from "../sandbox/find-program.ts";
 import type { CommandSandbox } from "./command-sandbox.ts";
-import { pipeDirectoryPrefix } from "./host-mark.ts";
+import { pipeDirectoryPrefix } from "../../shared/host-mark.ts";
 
 export interface OutputPipe {
   /** Descriptors; each is closed by whoever has it. */

@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
 import { errnoOf } from "../../shared/error-words.ts";
+import { field, fieldsIn, isGone } from "../../shared/process-stat.ts";
 
 /** The variable that every process of a command carries. */
 export const markerName = "COXSWAIN_COMMAND";
@@ -124,8 +125,6 @@ class LinuxTable {
   }
 }
 
-/** Of the fields in `/proc/<pid>/stat`, without the number and the name: where they stand. */
-const field = { state: 0, flags: 6, threads: 17, startTime: 19, variables: 47 };
 const kernelThread = 0x200000;
 
 interface LinuxProcess {
@@ -164,21 +163,6 @@ function statOf(place: string): string[] {
   return fieldsIn(readIfThere(`${place}/stat`) ?? "");
 }
 
-/** In clock ticks since boot; `undefined` when there is no such process. @throws Error when it cannot be looked at */
-export function startTime(pid: number): string | undefined {
-  try {
-    return fieldsIn(readFileSync(`/proc/${pid}/stat`, "latin1"))[field.startTime];
-  } catch (error) {
-    if (isGone(error)) return undefined;
-    throw error;
-  }
-}
-
-/** The name, in parentheses, may hold anything. */
-function fieldsIn(stat: string): string[] {
-  return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-}
-
 function hasEnded(fields: readonly string[]): boolean {
   const state = fields[field.state];
   return state === undefined || state === "" || state === "Z" || state === "X";
@@ -202,12 +186,6 @@ function readIfThere(path: string): string | undefined {
     if (isGone(error) || code === "EACCES" || code === "EPERM") return undefined;
     throw error;
   }
-}
-
-/** What reading a file in /proc says of a process that has ended. */
-function isGone(error: unknown): boolean {
-  const code = errnoOf(error);
-  return code === "ENOENT" || code === "ESRCH";
 }
 
 function markerIn(variables: readonly string[]): string | undefined {

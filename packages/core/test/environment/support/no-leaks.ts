@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeEach, expect } from "vitest";
-import { hostMark } from "../../../src/environment/command/host-mark.ts";
+import { hostMark } from "../../../src/shared/host-mark.ts";
 import { processTable } from "../../../src/environment/command/process-table.ts";
 
 /** Of the test runner some come and go: what is not gone after so many looks is left. */

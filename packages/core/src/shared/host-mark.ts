@@ -1,12 +1,18 @@
-/** How commands and directories of pipes say which process made them: whoever comes later knows whose they were. */
+/**
+ * How commands, directories of pipes and drafts of files say which process made them: whoever comes later knows whose
+ * they were.
+ */
 import { randomUUID } from "node:crypto";
 import { readlinkSync } from "node:fs";
-import { startTime } from "./process-table.ts";
+import { startTime } from "./process-stat.ts";
 
 const marker = /^(\d+\.\d+)\.[0-9a-f-]{36}$/;
 const pipePrefix = "coxswain-pipe";
 /** In such a name: the namespace of its owner, and his mark. */
 const pipeDirectory = new RegExp(`^${pipePrefix}-(\\d+)-(\\d+\\.\\d+)-[^/]+$`);
+const draftPrefix = ".coxswain-draft";
+/** As in the name of such a directory. */
+const draft = new RegExp(`^\\${draftPrefix}-(\\d+)-(\\d+\\.\\d+)-[0-9a-f-]{36}\\.tmp$`);
 let ownMark: string | undefined;
 
 /** `<pid>.<start time>` of this process: a later process with the same id has another start time. */
@@ -32,8 +38,24 @@ export function pipeDirectoryPrefix(): string {
 
 /** The mark in the name of such a directory; `undefined` when it is none, or another namespace's. */
 export function hostOfPipeDirectory(name: string): string | undefined {
-  const [, namespace, mark] = pipeDirectory.exec(name) ?? [];
-  return namespace === ownNamespace() ? mark : undefined;
+  return hostIn(pipeDirectory.exec(name));
+}
+
+/** A new name for a file that is about to be given its own: it says whose it is. */
+export function draftName(): string {
+  return `${draftPrefix}-${ownNamespace()}-${hostMark()}-${randomUUID()}.tmp`;
+}
+
+/** The mark in such a name; `undefined` when it is none, or another namespace's. */
+export function hostOfDraft(name: string): string | undefined {
+  return hostIn(draft.exec(name));
+}
+
+/** Where processes cannot be looked at, nothing is anybody's. */
+function hostIn(match: RegExpExecArray | null): string | undefined {
+  if (match === null) return undefined;
+  const [, namespace, mark] = match;
+  return namespace === namespaceOf("self") ? mark : undefined;
 }
 
 /** @param mark As `hostMark` gives it. Who cannot be looked at is taken to live. */

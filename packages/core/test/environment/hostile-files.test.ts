@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { openRegularFile } from "../../src/shared/regular-file.ts";
 import { pngOf, worldWith } from "./file-world.ts";
+import { callOf } from "./support.ts";
 
 describe("what is no regular file", () => {
   test("is refused by every tool, by itself and behind a link, and keeps nobody waiting", async () => {
@@ -127,8 +128,10 @@ describe("a page of lines", () => {
     expect(found.output).not.toContain("abcdef");
     const edited = await call("edit_file", { file_path: "b", old_string: "xxxx", new_string: "zzzz" });
     expect(edited.output).toContain("stands 497 times");
-    const diff = await call("edit_file", { file_path: "a", old_string: "xxxk3y", new_string: "q" });
-    expect(diff.output).not.toContain(part);
+    const torn = await call("edit_file", { file_path: "a", old_string: "xxxk3y", new_string: "q" });
+    expect(torn.output).not.toContain(part);
+    const diff = await call("edit_file", { file_path: "b", old_string: `x${secret}`, new_string: "q" });
+    expect(diff).toMatchObject({ status: "completed", output: expect.not.stringContaining(part) });
   });
 
   test("with a masked secret in it is not written back over the secret", async () => {
@@ -141,6 +144,54 @@ describe("a page of lines", () => {
     expect(missed.output).toContain("leave it out of `old_string`");
     await call("edit_file", { file_path: "env", old_string: "A=1", new_string: "A=2" });
     expect(await text("env")).toBe(`A=2\nKEY=${secret}\n`);
+  });
+});
+
+describe("an edit that holds a part of a secret", () => {
+  const secret = "k3y-0123456789abcdef";
+  const inner = "0123456789";
+  const world = (content: string) => worldWith({ env: content }, { secrets: [secret, inner, "aXbaXbaXb"] });
+
+  test.each([
+    ["its beginning", "KEY=k3y-0", "KEY="],
+    ["its beginning alone", "k3y-", "k3y-_"],
+    ["its end", "abcdef\n", "abcdeg\n"],
+    ["its middle, which is another secret", inner, "9876543210"],
+    ["one character", "f", "g"],
+  ])("%s, is refused and shows nothing of it", async (_, old_string, new_string) => {
+    const content = `A=1\r\nKEY=${secret}\n`;
+    const { call, environment, text } = await world(content);
+    const edit = { file_path: "env", old_string, new_string };
+    const ran = await call("edit_file", edit);
+    expect(ran).toMatchObject({ status: "failed", output: expect.stringContaining("holds a part of a secret") });
+    for (const part of [secret.slice(0, 8), inner.slice(2), secret.slice(-8)]) expect(ran.output).not.toContain(part);
+    expect(await environment.preview(callOf("edit_file", edit))).toBeUndefined();
+    expect(await text("env")).toBe(content);
+  });
+
+  test("in one of many places is refused for all of them", async () => {
+    const content = `ab ${secret} ab\n`;
+    const { call, text } = await world(content);
+    const ran = await call("edit_file", { file_path: "env", old_string: "ab", new_string: "c", replace_all: true });
+    expect(ran).toMatchObject({ status: "failed", output: expect.stringContaining("holds a part of a secret") });
+    expect(await text("env")).toBe(content);
+  });
+
+  test("where it overlaps itself is refused", async () => {
+    const { call } = await world("aXbaXbaXbaXb!\n");
+    const ran = await call("edit_file", { file_path: "env", old_string: "Xb!", new_string: "c" });
+    expect(ran).toMatchObject({ status: "failed", output: expect.stringContaining("holds a part of a secret") });
+  });
+
+  test.each([
+    ["the whole of it", `KEY=${secret}`, "KEY=", "A=1\nKEY=\n"],
+    ["what stands right before it", "KEY=", "K=", `A=1\nK=${secret}\n`],
+    ["what stands right behind it", "\n[end]", "!", `A=1\nKEY=${secret}!`],
+  ])("but holds %s, is made", async (_, old_string, new_string, after) => {
+    const { call, text } = await world(`A=1\nKEY=${secret}\n${old_string.includes("[end]") ? "[end]" : ""}`);
+    const ran = await call("edit_file", { file_path: "env", old_string, new_string });
+    expect(ran).toMatchObject({ status: "completed", output: expect.not.stringContaining(secret.slice(0, 8)) });
+    expect(await text("env")).toBe(after);
   });
 });
 

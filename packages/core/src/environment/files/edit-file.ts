@@ -1,4 +1,5 @@
 import type { BigIntStats } from "node:fs";
+import { mask } from "../../shared/secrets.ts";
 import { environmentDefaults } from "../defaults.ts";
 import { defineTool } from "../define-tool.ts";
 import type { Tool, ToolContext, ToolResult } from "../tool.ts";
@@ -105,6 +106,11 @@ async function planEdit(args: EditFileArguments, context: ToolContext): Promise<
     const words = whyNot(args, file.text, replaced);
     throw new ToolError(hasChanged ? `${words}\n${changedNote}` : words);
   }
+  if (files.tearsSecret(file.text, replaced.spans)) {
+    throw new ToolError(
+      `\`old_string\` stands in ${args.file_path} where it holds a part of a secret, which you see as ${mask}, and not the whole: leave all of the secret out of it.`,
+    );
+  }
   if (hasChanged && all) {
     throw new ToolError(`${args.file_path} was changed since you last read it: read it again first.`);
   }
@@ -115,7 +121,8 @@ async function planEdit(args: EditFileArguments, context: ToolContext): Promise<
     );
   }
   const { stats, text: before, bytes: oldBytes } = file;
-  return { realPath, before, after: replaced.text, oldBytes, bytes, stats, count: replaced.count, hasChanged };
+  const { text: after, count } = replaced;
+  return { realPath, before, after, oldBytes, bytes, stats, count, hasChanged };
 }
 
 /** @throws ToolError */

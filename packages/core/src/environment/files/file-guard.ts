@@ -4,10 +4,13 @@ import { homedir } from "node:os";
 import { basename, dirname, isAbsolute, join, normalize, relative, resolve, sep } from "node:path";
 import { gateText } from "../text/text-gate.ts";
 import { isInside } from "../../shared/is-inside.ts";
+import { usableSecrets } from "../../shared/secrets.ts";
 import { ToolError } from "../tool-error.ts";
 import { foldedPath, forbiddenMatcher, isGlob, type NameMatcher } from "./file-names.ts";
 import { type FollowedPath, followLinks } from "./follow-links.ts";
 import { filesBelow, ForbiddenIdentities, identityKey, identityOf } from "./forbidden-inodes.ts";
+import type { Span } from "./replace-text.ts";
+import { tearsAny } from "./torn-text.ts";
 
 export interface FileGuardOptions {
   /** Absolute, as are all paths here. */
@@ -134,6 +137,11 @@ export class FileGuard {
   masked(text: string): string {
     const { secrets } = this.options;
     return secrets === undefined || secrets.length === 0 ? text : gateText(text, secrets);
+  }
+
+  /** What is left of a secret after such a replacement would not be known for one. */
+  tearsSecret(text: string, spans: readonly Span[]): boolean {
+    return tearsAny(text, spans, usableSecrets(this.options.secrets ?? []));
   }
 
   /** As it is written, links and `..` included. */

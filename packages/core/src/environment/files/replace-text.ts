@@ -2,12 +2,13 @@
 import { lineEndsOf, withLineFeeds } from "./line-ends.ts";
 
 export type Replacement =
-  | { status: "replaced"; text: string; count: number }
+  | { status: "replaced"; text: string; count: number; spans: readonly Span[] }
   | { status: "not found" }
   | { status: "not unique"; count: number; lines: number[] }
   | { status: "too large" };
 
-interface Span {
+/** What is replaced of the text; of several none overlaps another, and they are in order. */
+export interface Span {
   start: number;
   end: number;
 }
@@ -39,7 +40,7 @@ export function replaceText(text: string, edit: TextEdit): Replacement {
     position = span.end;
   }
   parts.push(text.slice(position));
-  return { status: "replaced", text: parts.join(""), count: spans.length };
+  return { status: "replaced", text: parts.join(""), count: spans.length, spans };
 }
 
 /** What is written in the place of a span; spans are asked for in their order. */

@@ -1,14 +1,15 @@
 /** Which files tools may touch, whatever name they give them. */
 import type { BigIntStats } from "node:fs";
 import { homedir } from "node:os";
-import { basename, dirname, isAbsolute, join, normalize, relative, resolve, sep } from "node:path";
+import { dirname, isAbsolute, join, normalize, relative, resolve, sep } from "node:path";
 import { gateText } from "../text/text-gate.ts";
 import { isInside } from "../../shared/is-inside.ts";
 import { usableSecrets } from "../../shared/secrets.ts";
 import { ToolError } from "../tool-error.ts";
-import { foldedPath, forbiddenMatcher, isGlob, type NameMatcher } from "./file-names.ts";
-import { type FollowedPath, followLinks } from "./follow-links.ts";
+import { foldedPath, forbiddenMatcher, isGlob } from "./file-names.ts";
+import { type FollowedPath, followLinks, type LinkProblem, maxPathBytes, maxSteps } from "./follow-links.ts";
 import { filesBelow, ForbiddenIdentities, identityKey, identityOf } from "./forbidden-inodes.ts";
+import { ForbiddenNames, type MatcherOf } from "./forbidden-names.ts";
 import type { Span } from "./replace-text.ts";
 import { tearsAny } from "./torn-text.ts";
 
@@ -32,24 +33,20 @@ export interface Opened {
   realPath: string | undefined;
 }
 
-/** No system takes a longer one, and each part of it is looked at. */
-const maxPathBytes = 4096;
-
 export class FileGuard {
   readonly workspaceDir: string;
   readonly options: FileGuardOptions;
   readonly #forbiddenRoots: readonly string[];
   readonly #allowedRoots: readonly string[];
-  readonly #foldedWorkspace: string;
-  readonly #matchers: readonly { glob: string; matches: NameMatcher }[];
+  readonly #names: ForbiddenNames;
 
-  constructor(options: FileGuardOptions) {
+  /** @param matcherOf How a pattern of forbidden files is matched. */
+  constructor(options: FileGuardOptions, matcherOf: MatcherOf = forbiddenMatcher) {
     this.options = options;
     this.workspaceDir = realOf(options.workspaceDir);
-    this.#foldedWorkspace = foldedPath(this.workspaceDir);
     this.#forbiddenRoots = bothForms(options.forbiddenPaths);
     this.#allowedRoots = bothForms([options.workspaceDir, options.scratchpadDir]);
-    this.#matchers = options.forbiddenFiles.map((glob) => ({ glob, matches: forbiddenMatcher(glob) }));
+    this.#names = new ForbiddenNames(this.workspaceDir, options.forbiddenFiles, matcherOf);
   }
 
   /**
@@ -60,12 +57,9 @@ export class FileGuard {
     if (path.includes("\0")) throw new ToolError("The path holds a NUL character: leave it out.");
     if (!path.isWellFormed()) throw new ToolError(`The path holds half a character: ${JSON.stringify(path)}`);
     const absolute = this.absolute(path);
-    if (Buffer.byteLength(absolute) > maxPathBytes) {
-      throw new ToolError(`The path has more than ${maxPathBytes} bytes, which no system takes.`);
-    }
-    const followed = followLinks(absolute);
-    if (followed === undefined) throw new ToolError(`The links of this path go in a circle: ${path}`);
-    if (this.#forbids(followed)) throw this.#notAllowed(path, followed.visited);
+    const followed = Buffer.byteLength(absolute) > maxPathBytes ? "too long" : followLinks(absolute);
+    if (typeof followed === "string") throw notFollowed(path, followed);
+    if (this.#forbids(followed)) throw this.#notAllowed(path, this.#firstPattern(followed.visited));
     return followed.real;
   }
 
@@ -93,7 +87,7 @@ export class FileGuard {
 
   /** For what a directory lists: a real path without links below it, in a directory that is not forbidden. */
   isForbiddenName(realPath: string): boolean {
-    return this.#forbidsName(realPath) || this.#forbidsRootName(realPath);
+    return this.#names.patternOfLast(realPath) !== undefined || this.#forbidsRootName(realPath);
   }
 
   /** For a directory that is about to be entered: it may be a forbidden one that was mounted elsewhere. */
@@ -108,12 +102,14 @@ export class FileGuard {
    */
   checkOpened(path: string, { stats, realPath }: Opened, identities = this.identities()): void {
     // The system says so of what has been removed since.
-    const names = realPath === undefined ? [] : [realPath, realPath.replace(/ \(deleted\)$/, "")];
-    const isForbidden = names.some((name) => this.#forbids({ real: name, visited: [name] }));
+    const names = new Set(realPath === undefined ? [] : [realPath, realPath.replace(/ \(deleted\)$/, "")]);
+    for (const name of names) {
+      const pattern = this.#names.patternOf(name);
+      if (pattern !== undefined || this.#forbidsPlace(name)) throw this.#notAllowed(path, pattern);
+    }
     const identity = identityKey(stats);
-    if (isForbidden || identities.hasRoot(identity) || identities.hasNamed(identity))
-      throw this.#notAllowed(path, names);
-    if (stats.nlink > 1n && identities.hasLinked(identity)) throw this.#notAllowed(path, names);
+    if (identities.hasRoot(identity) || identities.hasNamed(identity)) throw this.#notAllowed(path);
+    if (stats.nlink > 1n && identities.hasLinked(identity)) throw this.#notAllowed(path);
   }
 
   /** Of what is there now. */
@@ -127,10 +123,17 @@ export class FileGuard {
   }
 
   *#linkable(): Generator<string> {
-    const enters = (directory: string): boolean => !this.#allowedRoots.includes(foldedPath(directory));
-    yield* filesBelow(this.options.forbiddenPaths, enters);
-    if (this.#matchers.length === 0) return;
-    for (const path of filesBelow([this.workspaceDir], () => true)) if (this.#forbidsName(path)) yield path;
+    const isClosed = (directory: string): boolean => !this.#allowedRoots.includes(foldedPath(directory));
+    yield* filesBelow(this.options.forbiddenPaths, isClosed);
+    if (this.#names.isEmpty) return;
+    const forbidden = new Set<string>();
+    const isForbidden = (path: string): boolean =>
+      forbidden.has(dirname(path)) || this.#names.patternOfLast(path) !== undefined;
+    const enters = (directory: string): boolean => {
+      if (isForbidden(directory)) forbidden.add(directory);
+      return true;
+    };
+    for (const path of filesBelow([this.workspaceDir], enters)) if (isForbidden(path)) yield path;
   }
 
   /** Before a text is cut or searched: a half of a secret is not known for one afterwards. */
@@ -151,9 +154,20 @@ export class FileGuard {
   }
 
   #forbids({ real, visited }: FollowedPath): boolean {
-    return (
-      visited.some((path) => this.#forbidsName(path)) || this.#forbidsRootName(real) || this.#forbidsRootIdentity(real)
-    );
+    return visited.some(isProcessFile) || this.#firstPattern(visited) !== undefined || this.#forbidsPlace(real);
+  }
+
+  /** @param visited As `followLinks` tells it: every directory above one of them stands before it. */
+  #firstPattern(visited: readonly string[]): string | undefined {
+    for (const path of visited) {
+      const pattern = this.#names.patternOfLast(path);
+      if (pattern !== undefined) return pattern;
+    }
+    return undefined;
+  }
+
+  #forbidsPlace(real: string): boolean {
+    return this.#forbidsRootName(real) || this.#forbidsRootIdentity(real);
   }
 
   #forbidsRootName(path: string): boolean {
@@ -173,37 +187,20 @@ export class FileGuard {
     }
   }
 
-  #forbidsName(path: string): boolean {
-    return isProcessFile(path) || this.#patternOf(path) !== undefined;
-  }
-
-  #patternOf(path: string): string | undefined {
-    if (this.#matchers.length === 0) return undefined;
-    const names = this.#namesOf(path);
-    return this.#matchers.find(({ matches }) => names.some(matches))?.glob;
-  }
-
-  /** Names the pattern where there is one: where the Coxswain home lies, and what a hard link leads to, is not told. */
-  #notAllowed(path: string, visited: readonly string[]): ToolError {
-    for (const name of visited) {
-      const pattern = this.#patternOf(name);
-      if (pattern === undefined) continue;
-      const words = `the project's forbidden_files forbid ${JSON.stringify(pattern)}`;
-      return new ToolError(`Access to ${JSON.stringify(path)} is not allowed: ${words}.`);
-    }
-    return new ToolError(`Access to ${JSON.stringify(path)} is not allowed.`);
-  }
-
-  /** The path and every directory above it within the Workspace; outside only its own name. */
-  #namesOf(path: string): string[] {
-    if (!isInside(this.#foldedWorkspace, foldedPath(path))) return [basename(path)];
-    const steps = stepsOf(path).slice(stepsOf(this.workspaceDir).length);
-    return steps.map((_, index) => steps.slice(0, index + 1).join("/"));
+  /** @param pattern Named where there is one: where the Coxswain home lies, and what a hard link leads to, is not told. */
+  #notAllowed(path: string, pattern?: string): ToolError {
+    const words = pattern === undefined ? "" : `: the project's forbidden_files forbid ${JSON.stringify(pattern)}`;
+    return new ToolError(`Access to ${JSON.stringify(path)} is not allowed${words}.`);
   }
 }
 
-function stepsOf(path: string): string[] {
-  return path.split(sep).filter((step) => step !== "");
+function notFollowed(path: string, problem: LinkProblem): ToolError {
+  if (problem === "circle") return new ToolError(`The links of this path go in a circle: ${path}`);
+  if (problem === "too long") {
+    return new ToolError(`The path has or leads to more than ${maxPathBytes} bytes, which no system takes.`);
+  }
+  const words = `The path has more than ${maxSteps} steps, those of its links included`;
+  return new ToolError(`${words}: give the one that it leads to, without links and "..". It was: ${path}`);
 }
 
 /** As it is written, and without links. */
@@ -212,7 +209,8 @@ function bothForms(paths: readonly string[]): string[] {
 }
 
 function realOf(path: string): string {
-  return followLinks(resolve(path))?.real ?? resolve(path);
+  const followed = followLinks(resolve(path));
+  return typeof followed === "string" ? resolve(path) : followed.real;
 }
 
 /** Length of the longest root that holds the path; 0 when none does. */

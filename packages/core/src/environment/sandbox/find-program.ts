@@ -31,5 +31,7 @@ function isUsable(file: string, avoidedDirs: readonly string[]): boolean {
     return false;
   }
   const followed = followLinks(file);
-  return followed !== undefined && !followed.visited.some((path) => avoidedDirs.some((dir) => isInside(dir, path)));
+  return (
+    typeof followed !== "string" && !followed.visited.some((path) => avoidedDirs.some((dir) => isInside(dir, path)))
+  );
 }

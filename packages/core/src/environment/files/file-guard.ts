@@ -7,6 +7,7 @@ import { isInside } from "../../shared/is-inside.ts";
 import { usableSecrets } from "../../shared/secrets.ts";
 import { ToolError } from "../tool-error.ts";
 import { foldedPath, forbiddenMatcher, isGlob } from "./file-names.ts";
+import { type FixedPlaces, fixPlaces, type MovedPlace, movedPlace, realOf } from "./fixed-places.ts";
 import { type FollowedPath, followLinks, type LinkProblem, maxPathBytes, maxSteps } from "./follow-links.ts";
 import { filesBelow, ForbiddenIdentities, identityKey, identityOf } from "./forbidden-inodes.ts";
 import { ForbiddenNames, type MatcherOf } from "./forbidden-names.ts";
@@ -25,6 +26,8 @@ export interface FileGuardOptions {
   writable?: { readonly roots: readonly string[]; readonly except: readonly string[] } | undefined;
   /** Masked in what is shown of files. */
   secrets?: readonly string[] | undefined;
+  /** Of the Workspace, the scratchpad and the writable roots. Default: where they are when the guard is made. */
+  places?: FixedPlaces | undefined;
 }
 
 export interface Opened {
@@ -35,17 +38,23 @@ export interface Opened {
 
 export class FileGuard {
   readonly workspaceDir: string;
-  readonly options: FileGuardOptions;
+  /** With the places, for a guard in another thread. */
+  readonly options: FileGuardOptions & { readonly places: FixedPlaces };
   readonly #forbiddenRoots: readonly string[];
   readonly #allowedRoots: readonly string[];
   readonly #names: ForbiddenNames;
+  readonly #writable: { readonly roots: readonly string[]; readonly except: readonly string[] } | undefined;
 
   /** @param matcherOf How a pattern of forbidden files is matched. */
   constructor(options: FileGuardOptions, matcherOf: MatcherOf = forbiddenMatcher) {
-    this.options = options;
-    this.workspaceDir = realOf(options.workspaceDir);
-    this.#forbiddenRoots = bothForms(options.forbiddenPaths);
-    this.#allowedRoots = bothForms([options.workspaceDir, options.scratchpadDir]);
+    const { workspaceDir, scratchpadDir, writable } = options;
+    const places = options.places ?? fixPlaces([workspaceDir, scratchpadDir, ...(writable?.roots ?? [])]);
+    const placeOf = (path: string): string => places.get(path) ?? realOf(path);
+    this.options = { ...options, places };
+    this.workspaceDir = placeOf(workspaceDir);
+    this.#forbiddenRoots = bothForms(options.forbiddenPaths, realOf);
+    this.#allowedRoots = bothForms([workspaceDir, scratchpadDir], placeOf);
+    this.#writable = writable && { roots: writable.roots.map(placeOf), except: bothForms(writable.except, realOf) };
     this.#names = new ForbiddenNames(this.workspaceDir, options.forbiddenFiles, matcherOf);
   }
 
@@ -57,6 +66,8 @@ export class FileGuard {
     if (path.includes("\0")) throw new ToolError("The path holds a NUL character: leave it out.");
     if (!path.isWellFormed()) throw new ToolError(`The path holds half a character: ${JSON.stringify(path)}`);
     const absolute = this.absolute(path);
+    const moved = movedPlace(this.options.places, absolute);
+    if (moved !== undefined) throw leadsElsewhere(path, moved);
     const followed = Buffer.byteLength(absolute) > maxPathBytes ? "too long" : followLinks(absolute);
     if (typeof followed === "string") throw notFollowed(path, followed);
     if (this.#forbids(followed)) throw this.#notAllowed(path, this.#firstPattern(followed.visited));
@@ -66,12 +77,13 @@ export class FileGuard {
   /** As `resolve`, of what is to be changed or made. */
   resolveForWriting(path: string): string {
     const real = this.resolve(path);
-    const { writable } = this.options;
-    if (writable === undefined) return real;
-    // What may be written has exactly these names; what may not, every name that some file system takes for them.
-    const isRoot = (root: string): boolean => isInside(realOf(root), real);
-    const isExcept = (path: string): boolean => isInside(foldedPath(realOf(path)), foldedPath(real));
-    if (!writable.roots.some(isRoot) || writable.except.some(isExcept)) {
+    if (this.#writable === undefined) return real;
+    const { roots, except } = this.#writable;
+    // What may be written has exactly these names; what may not, every name that some file system takes for them, and
+    // every place where it was or is.
+    const name = foldedPath(real);
+    const now = (this.options.writable?.except ?? []).map((path) => foldedPath(realOf(path)));
+    if (!roots.some((root) => isInside(root, real)) || [...except, ...now].some((path) => isInside(path, name))) {
       throw new ToolError(`Writing to ${JSON.stringify(path)} is not allowed in this sandbox.`);
     }
     return real;
@@ -203,14 +215,16 @@ function notFollowed(path: string, problem: LinkProblem): ToolError {
   return new ToolError(`${words}: give the one that it leads to, without links and "..". It was: ${path}`);
 }
 
-/** As it is written, and without links. */
-function bothForms(paths: readonly string[]): string[] {
-  return paths.flatMap((path) => [resolve(path), realOf(path)]).map(foldedPath);
+function leadsElsewhere(path: string, { name, was }: MovedPlace): ToolError {
+  const words = `${name} leads elsewhere than when this Session began (to ${was}): somebody put a link there since`;
+  return new ToolError(
+    `Access to ${JSON.stringify(path)} is not allowed: ${words}. Put it back, or begin a new Session.`,
+  );
 }
 
-function realOf(path: string): string {
-  const followed = followLinks(resolve(path));
-  return typeof followed === "string" ? resolve(path) : followed.real;
+/** As it is written, and without links. */
+function bothForms(paths: readonly string[], placeOf: (path: string) => string): string[] {
+  return paths.flatMap((path) => [resolve(path), placeOf(path)]).map(foldedPath);
 }
 
 /** Length of the longest root that holds the path; 0 when none does. */

@@ -73,6 +73,31 @@ describe("layers", () => {
     expect(layerAround(layers, "/home/u/.c/ws/deep")?.at).toBe("/home/u/.c/ws");
     expect(layerAround(layers, "/home/u/.config")?.at).toBe("/");
   });
+
+  test("of a screen are what it shows, unless it is hidden or stands within what can be written to", () => {
+    const screen = (at: string, ...names: string[]): Mount[] => [
+      ...names.map((name): Mount => ({ at: `${at}/${name}`, kind: "read", isShown: true })),
+      { at, kind: "screen", shows: new Set(names.map((name) => `${at}/${name}`)) },
+    ];
+    const wanted = [
+      ...screen("/u", "code", "seen"),
+      ...screen("/u/.ssh", "hidden"),
+      ...screen("/u/.not-shown", "neither"),
+      ...screen("/u/code", "ws"),
+      ...screen("/ws/u", "in-the-workspace"),
+      ...screen("/cox/keys", "hidden"),
+    ];
+    const layers = layersOf([
+      root,
+      ...wanted,
+      { at: "/u/code/ws", kind: "write" },
+      { at: "/ws", kind: "write" },
+      { at: "/u/.ssh", kind: "nothing" },
+      { at: "/cox", kind: "nothing" },
+    ]);
+    const paths = ["/", "/u", "/ws", "/cox", "/u/code", "/u/seen", "/u/code/ws"];
+    expect(layers.map(({ at }) => at)).toEqual(paths);
+  });
 });
 
 test("bubblewrap is told all that holds a command, and in strict of network and filter too", () => {
@@ -85,6 +110,7 @@ test("bubblewrap is told all that holds a command, and in strict of network and 
     temporaryDir: "/pad/tmp",
     emptyFile: "/pad/empty",
     hiddenPaths: [],
+    screenedPaths: [],
     protectedPaths: [],
     canDisableNamespaces: true,
     filter: undefined,

@@ -5,6 +5,7 @@ import type { CommandSandbox, Launch } from "../command/command-sandbox.ts";
 import { ToolError } from "../tool-error.ts";
 import { hostVariables } from "./hidden-places.ts";
 import { layerAround, layersOf, type Mount, outsidePath } from "./mounts.ts";
+import { screensAround } from "./screens.ts";
 
 export interface BubblewrapSettings {
   /** Absolute path of `bwrap`. */
@@ -23,6 +24,8 @@ export interface BubblewrapSettings {
   emptyFile: string;
   /** Whatever is or comes to be there is hidden. */
   hiddenPaths: readonly string[];
+  /** Those of them that stay hidden although they are replaced, or come to be while a command runs. */
+  screenedPaths: readonly string[];
   /** Parts of the Workspace that can only be read. */
   protectedPaths: readonly string[];
   /** Whether this bubblewrap can keep commands from making user namespaces of their own. */
@@ -84,7 +87,7 @@ export function bubblewrapArguments(
 ): string[] {
   const [root, ...others] = layers;
   if (root?.at !== sep) throw new Error(`The lowest layer is at ${root?.at ?? "no path"}, but must be at /.`);
-  const emptyDirs = others.filter(({ kind, isFile }) => kind === "nothing" && isFile !== true);
+  const ownDirs = others.filter(({ kind, isFile }) => kind === "screen" || (kind === "nothing" && isFile !== true));
   return [
     "--unshare-user",
     "--unshare-pid",
@@ -106,20 +109,24 @@ export function bubblewrapArguments(
     "/proc",
     ...(isSuperuser ? ["--remount-ro", "/proc"] : []),
     ...others.flatMap((layer) => mountArguments(layer, emptyFile)),
-    ...emptyDirs.flatMap(({ at }) => ["--remount-ro", at]),
+    ...ownDirs.flatMap(({ at }) => ["--remount-ro", at]),
     "--chdir",
     workdir,
   ];
 }
 
-function mountArguments({ at, kind, from, isFile }: Mount, emptyFile: string): string[] {
+function mountArguments({ at, kind, from, isFile, isShown }: Mount, emptyFile: string): string[] {
   switch (kind) {
     case "write":
       return ["--bind", from ?? at, at];
     case "read":
-      return ["--ro-bind", from ?? at, at];
+      return [isShown === true ? "--ro-bind-try" : "--ro-bind", from ?? at, at];
     case "nothing":
       return isFile === true ? ["--ro-bind", emptyFile, at] : ["--perms", "0700", "--tmpfs", at];
+    case "screen":
+      return ["--perms", "0755", "--tmpfs", at];
+    case "link":
+      return ["--symlink", from ?? at, at];
   }
 }
 
@@ -139,6 +146,7 @@ function wantedMounts(settings: BubblewrapSettings): Mount[] {
     ...["/tmp", "/var/tmp"]
       .flatMap((path) => existing(path, "write"))
       .map((mount) => ({ ...mount, from: temporaryDir })),
+    ...screensAround(settings.screenedPaths).mounts,
     { at: workspaceDir, kind: "write" },
     ...hiddenPaths.flatMap((path) => existing(path, "nothing")),
     { at: scratchpadDir, kind: "read" },
@@ -154,7 +162,9 @@ function wantedMounts(settings: BubblewrapSettings): Mount[] {
 function existing(path: string, kind: Mount["kind"]): Mount[] {
   try {
     const stats = statSync(path, { throwIfNoEntry: false });
-    return stats === undefined ? [] : [{ at: realpathSync.native(path), kind, isFile: !stats.isDirectory() }];
+    // A history that leads to /dev/null is common, and a device holds nothing to be hidden.
+    if (stats === undefined || stats.isCharacterDevice()) return [];
+    return [{ at: realpathSync.native(path), kind, isFile: !stats.isDirectory() }];
   } catch {
     return [];
   }
@@ -177,7 +187,8 @@ function makeMountPoints(layers: readonly Mount[]): void {
 
 function checkWorkdir(layers: readonly Mount[], workdir: string): void {
   const layer = layerAround(layers, workdir);
-  if (layer?.kind !== "nothing" && (layer?.from === undefined || isDirectory(outsidePath(layer, workdir)))) return;
+  const isHidden = layer?.kind === "nothing" || (layer?.kind === "screen" && layer.at !== workdir);
+  if (!isHidden && (layer?.from === undefined || isDirectory(outsidePath(layer, workdir)))) return;
   throw new ToolError(
     `\`workdir\` is not there in the sandbox: ${workdir}. Start in the Workspace; /tmp holds only what commands of this session have put there.`,
   );

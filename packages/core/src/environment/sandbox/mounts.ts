@@ -5,11 +5,18 @@ import { isInside } from "../../shared/is-inside.ts";
 export interface Mount {
   /** Absolute and real: no link on the way. */
   at: string;
-  /** `nothing`: an empty directory or file is in its place. */
-  kind: "read" | "write" | "nothing";
+  /**
+   * `nothing`: an empty directory or file is in its place. `screen`: a directory of ours, in which there is only what it
+   * shows. `link`: a link that leads to `from`.
+   */
+  kind: "read" | "write" | "nothing" | "screen" | "link";
   /** Where the files really are. Default: the same path. */
   from?: string | undefined;
   isFile?: boolean | undefined;
+  /** What a screen shows of what is there: each a mount of its own. */
+  shows?: ReadonlySet<string> | undefined;
+  /** One of those. It may be gone before it is mounted. */
+  isShown?: boolean | undefined;
 }
 
 /**
@@ -24,6 +31,8 @@ export function layersOf(wanted: readonly Mount[]): Mount[] {
   for (const mount of [...ofPath.values()].sort((a, b) => depthOf(a.at) - depthOf(b.at))) {
     const around = layerAround(layers, dirname(mount.at));
     if (mount.kind === "nothing" && around !== undefined && isEmptyThere(around)) continue;
+    if (mount.kind === "screen" && !isScreenedThere(around, mount.at)) continue;
+    if (mount.isShown === true && (around?.kind !== "screen" || around.at !== dirname(mount.at))) continue;
     if (around?.kind === "write" && mount.at !== around.at) layers.push(...pinsBetween(around, mount.at));
     layers.push(mount);
   }
@@ -39,6 +48,18 @@ export function layerAround(layers: readonly Mount[], path: string): Mount | und
   return found;
 }
 
+/**
+ * What hides or keeps a single place within what commands can write to. Such a mount is gone as soon as somebody outside
+ * puts something else into its place.
+ */
+export function placesWithinWritable(layers: readonly Mount[]): string[] {
+  const isWithin = ({ at }: Mount): boolean => {
+    const around = layerAround(layers, dirname(at));
+    return around?.kind === "write" && around.from === undefined;
+  };
+  return layers.filter((layer) => layer.kind !== "write" && isWithin(layer)).map(({ at }) => at);
+}
+
 /** The path outside of the sandbox. */
 export function outsidePath(layer: Mount, path: string): string {
   return layer.from === undefined ? path : join(layer.from, relative(layer.at, path));
@@ -46,7 +67,13 @@ export function outsidePath(layer: Mount, path: string): string {
 
 /** Nothing of the host is there that would have to be hidden. */
 function isEmptyThere(layer: Mount): boolean {
-  return layer.kind === "nothing" || layer.from !== undefined;
+  return layer.kind === "nothing" || layer.kind === "screen" || layer.from !== undefined;
+}
+
+/** What commands can write to is no screen: what they make has to be on the host. */
+function isScreenedThere(around: Mount | undefined, path: string): boolean {
+  if (around?.kind === "screen") return around.shows?.has(path) === true;
+  return around?.kind === "read" && around.from === undefined;
 }
 
 function pinsBetween(around: Mount, path: string): Mount[] {

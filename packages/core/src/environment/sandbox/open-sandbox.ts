@@ -17,6 +17,7 @@ import { ownInstallation } from "./own-installation.ts";
 import { obeyedNames, protectedFiles } from "./repositories.ts";
 import { SandboxError } from "./sandbox-error.ts";
 import { otherwise, tried } from "./sandbox-trial.ts";
+import { maxShown, screensAround } from "./screens.ts";
 import { socketFilter } from "./socket-filter.ts";
 
 export type SandboxLevel = "workspace" | "strict";
@@ -58,7 +59,11 @@ export async function openSandbox(options: SandboxOptions): Promise<OpenedSandbo
   const program = bubblewrap(programDirs, workspaceDir);
   const filtered = level === "strict" ? knownArchitecture(options.architecture ?? process.arch) : undefined;
   const homeDirs = personalDirectories();
-  const hiddenPaths = withAliases([...options.hiddenPaths, ...hiddenPlaces(homeDirs)], readMountTable());
+  const isSuperuser = process.getuid?.() === 0;
+  const places = hiddenPlaces(homeDirs, isSuperuser);
+  const mountTable = readMountTable();
+  const screenedPaths = withAliases(places.screened, mountTable);
+  const hiddenPaths = withAliases([...options.hiddenPaths, ...places.screened, ...places.others], mountTable);
   const hiding = hiddenPaths.find((path) => realPathOf(path) === workspaceDir);
   if (hiding !== undefined)
     throw new SandboxError(`commands cannot see ${hiding}, which is the Workspace: choose another one`);
@@ -74,13 +79,19 @@ export async function openSandbox(options: SandboxOptions): Promise<OpenedSandbo
     isStrict: level === "strict",
     workspaceDir,
     hiddenPaths,
+    screenedPaths,
     protectedPaths,
     canDisableNamespaces: true,
-    isSuperuser: process.getuid?.() === 0,
+    isSuperuser,
   };
   const commands = await tried(settings);
   const exposed = homeDirs.find((home) => isInside(workspaceDir, home));
   const warnings = [...repositories.warnings, ...installation.warnings];
+  for (const directory of screensAround(screenedPaths).cut) {
+    warnings.push(
+      `commands see only a part of ${directory}: it, and what else holds hidden files, has more than ${maxShown} entries`,
+    );
+  }
   if (exposed !== undefined) {
     warnings.push(
       `the Workspace holds ${exposed}: commands can change what runs when you log in; choose a directory below it`,

@@ -1,7 +1,8 @@
 import { execFileSync } from "node:child_process";
-import { mkdir, readFile, rename, symlink, writeFile } from "node:fs/promises";
+import { appendFile, mkdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import type { BackgroundReport } from "../src/engine/ports.ts";
 import { run } from "../test/environment/support.ts";
 import { makePlace, openWorld, type Place, removePlace, secret, type World } from "./support/sandboxed-world.ts";
 
@@ -80,6 +81,71 @@ describe("what is hidden in a home stays hidden from a command that runs", () =>
       await writeFile(join(home, "dotfiles/config/glab-cli"), secret);
     });
     expect(output).toBe("seen\n[exit code: 0]");
+  });
+});
+
+describe("a command that runs is ended, and the person told, when something outside replaces", () => {
+  function git(...args: string[]): void {
+    execFileSync("git", args, { cwd: place.workspaceDir, stdio: "pipe" });
+  }
+
+  const rows: [string, string, () => Promise<void> | void][] = [
+    ["the configuration of a repository", ".git/config", () => git("remote", "add", "origin", "https://example.org/x")],
+    ["hooks", ".git/hooks", () => rename(join(place.workspaceDir, ".git/hooks"), join(place.outsideDir, "hooks"))],
+    [
+      "it by a file that comes after it",
+      ".git/config",
+      async () => {
+        const path = join(place.workspaceDir, ".git/config");
+        const text = await readFile(path);
+        await rm(path);
+        await writeFile(path, text);
+      },
+    ],
+  ];
+  it.each(rows)("%s", async (_, name, change) => {
+    git("init", "--quiet");
+    const { exec, environment } = await opened();
+    const told = new Promise<BackgroundReport>((resolve) => environment.onReport(resolve));
+    await exec("until test -e go; do sleep 0.02; done; echo '[evil]' >> .git/config; mkdir .git/hooks", {
+      run_in_background: true,
+    });
+    await change();
+    const { text, summary } = await told;
+    await writeFile(join(place.workspaceDir, "go"), "");
+    const path = join(place.workspaceDir, name);
+    for (const words of [text, summary]) expect(words).toContain(`replaced "${path}" while the command ran`);
+    expect(summary).toContain("by signal SIGKILL");
+    expect(await readFile(join(place.workspaceDir, ".git/config"), "utf8")).not.toContain("evil");
+    expect((await exec("echo x >> .git/config")).output).toContain("Read-only file system");
+  });
+
+  it("nothing when they are written to where they are, and git works around them", async () => {
+    git("init", "--quiet");
+    const world = await opened();
+    const output = await looksAfter(world, "tail -n 1 .git/config; ls .git/hooks/pre-push", async () => {
+      await appendFile(join(place.workspaceDir, ".git/config"), "# written\n");
+      await writeFile(join(place.workspaceDir, ".git/hooks/pre-push"), "");
+      git(
+        "-c",
+        "user.name=Tester",
+        "-c",
+        "user.email=t@example.com",
+        "commit",
+        "--quiet",
+        "--allow-empty",
+        "-m",
+        "one",
+      );
+    });
+    expect(output).toBe("# written\n.git/hooks/pre-push\n[exit code: 0]");
+  });
+
+  it("a hidden file of a home that is the Workspace", async () => {
+    place = { ...place, workspaceDir: place.home };
+    const world = await opened();
+    const output = await looksAfter(world, `cat .netrc`, async () => replace(join(place.home, ".netrc"), "new"));
+    expect(output).toContain(`replaced "${place.home}/.netrc" while the command ran`);
   });
 });
 

@@ -9,6 +9,7 @@ import { endLeftOver, endProcesses, interruptProcesses } from "./end-processes.t
 import { openInputPipe, writeInputPipe } from "./input-pipe.ts";
 import { bash, startLaunch } from "./launch.ts";
 import { openOutputPipe, readOutputPipe } from "./output-pipe.ts";
+import { PlaceWatch } from "./place-watch.ts";
 import { type CommandIdentity, markerName } from "./process-table.ts";
 
 export interface CommandStart {
@@ -36,6 +37,8 @@ export interface CommandExit {
   signal: NodeJS.Signals | null;
   /** Processes that it had left running; they have been ended. */
   leftOver: number;
+  /** What was kept from it, until something else was put there from outside: it is ended for that. */
+  replaced?: string | undefined;
 }
 
 /** What may be read of the pipe once the command has exited and whatever it left is ended. */
@@ -62,6 +65,7 @@ export class CommandProcess implements CommandIdentity {
     const launch = launchOf(start);
     const output = await openOutputPipe(start.sandbox);
     const input = start.takesInput ? await openInputPipe() : undefined;
+    const places = new PlaceWatch(launch.keptPlaces ?? []);
     try {
       const child = await startLaunch(launch, {
         input: input?.reader ?? (start.takesInput ? "pipe" : "ignore"),
@@ -71,8 +75,9 @@ export class CommandProcess implements CommandIdentity {
         input: input === undefined ? child.stdin : writeInputPipe(input),
         output: output === undefined ? child.stdout : readOutputPipe(output),
       };
-      return new CommandProcess(child, streams, start);
+      return new CommandProcess(child, streams, start, places);
     } catch (error) {
+      places.end();
       for (const ours of [output?.reader, input?.writer]) if (ours !== undefined) closeSync(ours);
       throw error;
     } finally {
@@ -80,7 +85,7 @@ export class CommandProcess implements CommandIdentity {
     }
   }
 
-  private constructor(child: ChildProcess, { input, output }: Streams, start: CommandStart) {
+  private constructor(child: ChildProcess, { input, output }: Streams, start: CommandStart, places: PlaceWatch) {
     if (child.pid === undefined || output === null) throw new Error("The shell was started without a pipe.");
     this.pid = child.pid;
     this.marker = start.marker;
@@ -96,9 +101,12 @@ export class CommandProcess implements CommandIdentity {
     output.once("close", () => (this.#closed = true));
     this.exited = new Promise((resolve) => {
       child.once("exit", (code, signal) => {
-        void this.#afterExit().then((leftOver) => resolve({ code, signal, leftOver }));
+        const replaced = places.end();
+        void this.#afterExit().then((leftOver) => resolve({ code, signal, leftOver, replaced }));
       });
     });
+    // At once, and not as one that is asked to end: every moment counts.
+    places.onReplaced(() => child.kill("SIGKILL"));
   }
 
   /** Ends the command and all that it started. */

@@ -8,6 +8,8 @@ export interface Launch {
   variables: Readonly<Record<string, string>>;
   /** What it finds at the descriptors 3, 4 and on: each is read once, to its end. */
   handed?: readonly Buffer[] | undefined;
+  /** Paths that are kept from it only as long as the same file or directory is there. */
+  keptPlaces?: readonly string[] | undefined;
 }
 
 export interface CommandSandbox {

@@ -92,12 +92,16 @@ function* heardSignals(): Generator<string> {
   for (const signal of signals) if (getEventListeners(signal, "abort").length > 0) yield "listener on a signal";
 }
 
+/** One for each process: Node keeps it from the first file on that is watched. */
+const ofFileWatches = "anon_inode:inotify";
+
 /** Number and what it leads to; of Linux. */
 function openDescriptors(): string[] {
   if (process.platform !== "linux") return [];
   return readdirSync("/proc/self/fd").flatMap((number) => {
     try {
-      return [`${number}: ${readlinkSync(`/proc/self/fd/${number}`)}`];
+      const target = readlinkSync(`/proc/self/fd/${number}`);
+      return target === ofFileWatches ? [] : [`${number}: ${target}`];
     } catch {
       // The one that the list itself was read by.
       return [];

@@ -20,6 +20,7 @@ import { CommandPolicy, type CommandRule } from "./command-policy.ts";
 import { FileGuard } from "./files/file-guard.ts";
 import { forbiddenPatterns } from "./files/forbidden-patterns.ts";
 import { ReadLedger } from "./files/read-ledger.ts";
+import { loadSoon } from "./late-libraries.ts";
 import { RunningCalls } from "./running-calls.ts";
 import { systemClock } from "../shared/system-clock.ts";
 import { gateText } from "./text/text-gate.ts";
@@ -118,6 +119,7 @@ export class LocalEnvironment implements EnvironmentInterface {
   }
 
   async listTools(): Promise<ToolDefinition[]> {
+    loadSoon();
     return [...this.#tools.values()].map((tool) => tool.definition);
   }
 

@@ -3,6 +3,7 @@ import type { Validator } from "@cfworker/json-schema";
 import type { JSONSchema7 } from "@coxswain/protocol";
 import { wordsOf } from "../shared/error-words.ts";
 import { isRecord } from "../shared/json.ts";
+import { loadValidator } from "./late-libraries.ts";
 import { schemaMismatch } from "./schema-mismatch.ts";
 
 /** The part of Standard Schema (standardschema.dev) that is used here. */
@@ -105,11 +106,10 @@ async function validateStandard(schema: StandardSchema, args: unknown): Promise<
   return { ok: false, message: lines.join("\n") };
 }
 
-/** The validator takes some 14 ms to load: it is loaded when the first call comes. */
 function validateBy(schema: JSONSchema7): ToolSchema["validate"] {
   let validator: Validator | undefined;
   return async (args) => {
-    validator ??= new (await import("@cfworker/json-schema")).Validator(schema, "7", false);
+    validator ??= new (await loadValidator()).Validator(schema, "7", false);
     const result = validator.validate(args);
     if (result.valid) return { ok: true, value: args };
     return { ok: false, message: schemaMismatch(result.errors) };

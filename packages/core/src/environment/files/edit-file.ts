@@ -75,6 +75,8 @@ export const editFileTool: Tool = defineTool<EditFileArguments>({
 async function applyEdit(args: EditFileArguments, context: ToolContext): Promise<ToolResult> {
   const { readLedger } = servicesOf(context);
   const planned = await planEdit(args, context);
+  // Before the writing: what was done is never told as failed.
+  const diff = await diffOf(args, context, planned);
   context.signal.throwIfAborted();
   const { realPath, oldBytes, bytes, stats } = planned;
   const changedSinceShown = readLedger.hasChangedSinceShown(context.toolCallId, realPath, oldBytes);
@@ -82,7 +84,7 @@ async function applyEdit(args: EditFileArguments, context: ToolContext): Promise
   // What someone else changed is still to be read.
   if (!planned.hasChanged) readLedger.note(realPath, bytes);
   const times = planned.count === 1 ? "" : `${planned.count} replacements.\n`;
-  const output = times + (await diffOf(args, context, planned));
+  const output = times + diff;
   if (planned.hasChanged) return { output, note: changedNote };
   return changedSinceShown ? { output, note: shownNote } : { output };
 }

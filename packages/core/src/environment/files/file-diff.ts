@@ -1,5 +1,6 @@
 /** A unified diff for a person and for the model: bounded, and right even where it is not the shortest. */
 import { headOf } from "../../shared/cut.ts";
+import { loadDiff } from "../late-libraries.ts";
 import { lineEndsOf, withLineFeeds } from "./line-ends.ts";
 
 /** The search for the shortest is made in one go, during which nothing else happens. */
@@ -22,7 +23,6 @@ export interface FileDiffOptions {
   masked: (text: string) => string;
 }
 
-/** The library is loaded when the first diff is made. */
 export async function fileDiff({ path, before, after, masked }: FileDiffOptions): Promise<string> {
   if (before === after) return "[nothing changes]\n";
   const ends = { before: lineEndsOf(before), after: lineEndsOf(after) };
@@ -100,10 +100,12 @@ function sameTail(old: string, now: string): number {
   return same;
 }
 
-/** `undefined` when it takes too long to find. */
+/** `undefined` when it takes too long to find, or what finds it cannot be loaded. */
 async function shortestLines({ skipped, leading, old, now, trailing }: DifferingPart): Promise<Patch | undefined> {
   if (lineCount(old) + lineCount(now) > maxComparedLines) return undefined;
-  const { formatPatch, structuredPatch, OMIT_HEADERS } = await import("diff");
+  const library = await loadDiff().catch(() => undefined);
+  if (library === undefined) return undefined;
+  const { formatPatch, structuredPatch, OMIT_HEADERS } = library;
   const around = (text: string): string => withLineFeeds([...leading, text, ...trailing].join(""));
   const options = { context: contextLines, timeout: timeoutMs, maxEditLength };
   const patch = structuredPatch("", "", around(old), around(now), undefined, undefined, options);

@@ -76,11 +76,13 @@ async function writeFile(args: WriteFileArguments, context: ToolContext): Promis
     readLedger.note(realPath, bytes);
     return { output: `${name} holds exactly this already.` };
   }
+  // Before the writing: what was done is never told as failed.
+  const diff = await diffOf(args, context, planned);
   context.signal.throwIfAborted();
   await writeAtomically({ path: args.file_path, realPath, bytes, seen: old?.stats, signal: context.signal });
   readLedger.note(realPath, bytes.length > maxWholeBytes ? undefined : bytes);
   const done = `${old === undefined ? "Created" : "Replaced"} ${name} (${bytes.length} bytes${planned.kept}).`;
-  return { output: `${done}\n${await diffOf(args, context, planned)}` };
+  return { output: `${done}\n${diff}` };
 }
 
 /** @throws ToolError when the file is not what the model, or whoever allowed this, has seen. */

@@ -1,5 +1,7 @@
 /** Lines as a person sees them at the end: what a carriage return or a backspace overwrote is gone. */
 
+import { EditedText } from "./edited-text.ts";
+
 /** A line longer than this is given out although its end is not known. */
 const maxHeldLength = 64 * 1024;
 /** Of a longer line that was given out nothing can be taken back by a backspace. */
@@ -7,7 +9,7 @@ const maxRecalledLength = 2000;
 
 /** The unfinished line. */
 interface Line {
-  text: string;
+  text: EditedText;
   /** What the reader has of it; `undefined` when that is no longer known. */
   given: string | undefined;
   /** A beginning was given out and is not kept: the text goes on from there. */
@@ -16,11 +18,13 @@ interface Line {
   isRewritten: boolean;
 }
 
-const emptyLine: Line = { text: "", given: "", goesOn: false, isRewritten: false };
+function emptyLine(): Line {
+  return { text: new EditedText(), given: "", goesOn: false, isRewritten: false };
+}
 
 export class LineRewriter {
   #done = "";
-  #line = { ...emptyLine };
+  #line = emptyLine();
   #carriageReturn = false;
 
   get pendingLength(): number {
@@ -29,7 +33,8 @@ export class LineRewriter {
 
   /** The unfinished line as it stands, as far as it has not been given out. */
   get unfinished(): string {
-    const { text, given } = this.#line;
+    const { given } = this.#line;
+    const text = this.#line.text.toString();
     return given !== undefined && text.startsWith(given) ? text.slice(given.length) : text;
   }
 
@@ -62,14 +67,14 @@ export class LineRewriter {
   #pushSimple(text: string): void {
     const end = text.lastIndexOf("\n");
     if (end < 0) {
-      this.#line.text += text;
+      this.#line.text.append(text);
       return;
     }
     const firstEnd = text.indexOf("\n");
-    this.#line.text += text.slice(0, firstEnd);
+    this.#line.text.append(text.slice(0, firstEnd));
     this.#endLine();
     this.#done += text.slice(firstEnd + 1, end + 1);
-    this.#line.text = text.slice(end + 1);
+    this.#line.text = new EditedText(text.slice(end + 1));
   }
 
   #pushPiece(piece: string): void {
@@ -80,27 +85,26 @@ export class LineRewriter {
     } else if (piece === "\b") {
       if (!this.#carriageReturn) this.#takeBack();
     } else if (this.#carriageReturn) {
-      this.#line.text = piece;
+      this.#line.text = new EditedText(piece);
       this.#line.isRewritten = true;
       if (this.#line.goesOn) this.#line.given = undefined;
       this.#line.goesOn = false;
       this.#carriageReturn = false;
     } else {
-      this.#line.text += piece;
+      this.#line.text.append(piece);
     }
   }
 
   #takeBack(): void {
     const line = this.#line;
-    const isPair = /[\uD800-\uDBFF][\uDC00-\uDFFF]$/.test(line.text.slice(-2));
-    line.text = line.text.slice(0, isPair ? -2 : -1);
+    line.text.takeBack();
     if (line.given !== undefined && line.text.length < line.given.length) line.isRewritten = true;
   }
 
   #endLine(): void {
     this.#giveLine();
     this.#done += "\n";
-    this.#line = { ...emptyLine };
+    this.#line = emptyLine();
     this.#carriageReturn = false;
   }
 
@@ -110,14 +114,15 @@ export class LineRewriter {
    */
   #giveLine(): void {
     const line = this.#line;
-    const { text, given } = line;
+    const { given } = line;
+    const text = line.text.toString();
     if (given !== undefined && text.startsWith(given)) this.#done += text.slice(given.length);
     else if (text !== "" && !line.goesOn) this.#done += `\r${text}`;
     else this.#done += "\b".repeat(Array.from(given ?? "").length) + text;
     line.given = text;
     line.isRewritten = false;
     if (text.length <= maxRecalledLength) return;
-    line.text = "";
+    line.text = new EditedText();
     line.given = "";
     line.goesOn = true;
   }

@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { architectures } from "../../src/environment/sandbox/architectures.ts";
 import { bubblewrapArguments, type BubblewrapSettings } from "../../src/environment/sandbox/bubblewrap-sandbox.ts";
 import { findProgram, programDirectories } from "../../src/environment/sandbox/find-program.ts";
-import { layerAround, layersOf, type Mount } from "../../src/environment/sandbox/mounts.ts";
+import { layerAround, layersOf, looseMounts, type Mount } from "../../src/environment/sandbox/mounts.ts";
 import { openSandbox, type SandboxOptions } from "../../src/environment/sandbox/open-sandbox.ts";
 import { protectedFiles } from "../../src/environment/sandbox/repositories.ts";
 import { socketFilter } from "../../src/environment/sandbox/socket-filter.ts";
@@ -97,6 +97,25 @@ describe("layers", () => {
     ]);
     const paths = ["/", "/u", "/ws", "/cox", "/u/code", "/u/seen", "/u/code/ws"];
     expect(layers.map(({ at }) => at)).toEqual(paths);
+  });
+
+  test("are loose where somebody outside can put something else in their place and no screen is around them", () => {
+    const layers = layersOf([
+      root,
+      { at: "/etc/shadow", kind: "nothing", isFile: true },
+      { at: "/run", kind: "nothing" },
+      { at: "/ws", kind: "write" },
+      { at: "/ws/.git/config", kind: "read", isFile: true },
+      { at: "/tmp", kind: "write", from: "/pad/tmp" },
+      { at: "/tmp/seen", kind: "read" },
+      { at: "/u/.npmrc", kind: "nothing", isFile: true },
+      { at: "/u/code", kind: "read", isShown: true },
+      { at: "/u", kind: "screen", shows: new Set(["/u/code"]) },
+    ]);
+    expect(looseMounts(layers)).toEqual(expect.arrayContaining(["/etc/shadow", "/ws/.git/config"]));
+    for (const path of ["/run", "/ws", "/tmp", "/tmp/seen", "/u", "/u/code", "/u/.npmrc"]) {
+      expect(looseMounts(layers)).not.toContain(path);
+    }
   });
 });
 

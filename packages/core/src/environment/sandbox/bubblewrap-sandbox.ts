@@ -4,7 +4,7 @@ import { dirname, join, relative, sep } from "node:path";
 import type { CommandSandbox, Launch } from "../command/command-sandbox.ts";
 import { ToolError } from "../tool-error.ts";
 import { hostVariables } from "./hidden-places.ts";
-import { layerAround, layersOf, type Mount, outsidePath, placesWithinWritable } from "./mounts.ts";
+import { layerAround, layersOf, type Mount, outsidePath, looseMounts } from "./mounts.ts";
 import { screensAround } from "./screens.ts";
 
 export interface BubblewrapSettings {
@@ -75,7 +75,7 @@ export class BubblewrapSandbox implements CommandSandbox {
         Buffer.from(told.map((argument) => `${argument}\0`).join("")),
         ...(filter === undefined ? [] : [filter]),
       ],
-      keptPlaces: placesWithinWritable(layers),
+      keptPlaces: looseMounts(layers),
     };
   }
 }

@@ -82,10 +82,10 @@ const ofPerson = [
   ".viminfo",
 ];
 
-const doors = ["/run", "/var/run"];
-
 /** What the superuser can read without any power over others. */
 const ofMachine = [
+  "/run",
+  "/var/run",
   "/etc/shadow",
   "/etc/shadow-",
   "/etc/gshadow",
@@ -96,17 +96,14 @@ const ofMachine = [
 ];
 
 export interface HiddenPlaces {
-  /** Those that the person could read if they came to be, or were replaced: what is around them is screened. */
+  /** What is around them is screened: they stay hidden although they are replaced, or come to be while a command runs. */
   screened: string[];
   others: string[];
 }
 
 /** @param homeDirs Of the person. */
-export function hiddenPlaces(homeDirs: readonly string[], isSuperuser: boolean): HiddenPlaces {
-  const personal = homeDirs.flatMap((home) => ofPerson.map((name) => join(home, name)));
-  return isSuperuser
-    ? { screened: [...personal, ...ofMachine], others: doors }
-    : { screened: personal, others: [...doors, ...ofMachine] };
+export function hiddenPlaces(homeDirs: readonly string[]): HiddenPlaces {
+  return { screened: homeDirs.flatMap((home) => ofPerson.map((name) => join(home, name))), others: ofMachine };
 }
 
 /** Variables that lead to programs outside; what they name is not there. */

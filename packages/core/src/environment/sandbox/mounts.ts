@@ -49,15 +49,16 @@ export function layerAround(layers: readonly Mount[], path: string): Mount | und
 }
 
 /**
- * What hides or keeps a single place within what commands can write to. Such a mount is gone as soon as somebody outside
- * puts something else into its place.
+ * What hides or keeps a single place within what commands can write to, and single files elsewhere that no screen hides.
+ * Such a mount is gone as soon as somebody outside puts something else into its place.
  */
-export function placesWithinWritable(layers: readonly Mount[]): string[] {
-  const isWithin = ({ at }: Mount): boolean => {
+export function looseMounts(layers: readonly Mount[]): string[] {
+  const isLoose = ({ at, kind, isFile }: Mount): boolean => {
     const around = layerAround(layers, dirname(at));
-    return around?.kind === "write" && around.from === undefined;
+    if (kind === "write" || around?.from !== undefined) return false;
+    return around?.kind === "write" || (around?.kind === "read" && kind === "nothing" && isFile === true);
   };
-  return layers.filter((layer) => layer.kind !== "write" && isWithin(layer)).map(({ at }) => at);
+  return layers.filter(isLoose).map(({ at }) => at);
 }
 
 /** The path outside of the sandbox. */

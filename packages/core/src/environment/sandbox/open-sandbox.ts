@@ -59,8 +59,7 @@ export async function openSandbox(options: SandboxOptions): Promise<OpenedSandbo
   const program = bubblewrap(programDirs, workspaceDir);
   const filtered = level === "strict" ? knownArchitecture(options.architecture ?? process.arch) : undefined;
   const homeDirs = personalDirectories();
-  const isSuperuser = process.getuid?.() === 0;
-  const places = hiddenPlaces(homeDirs, isSuperuser);
+  const places = hiddenPlaces(homeDirs);
   const mountTable = readMountTable();
   const screenedPaths = withAliases(places.screened, mountTable);
   const hiddenPaths = withAliases([...options.hiddenPaths, ...places.screened, ...places.others], mountTable);
@@ -82,7 +81,7 @@ export async function openSandbox(options: SandboxOptions): Promise<OpenedSandbo
     screenedPaths,
     protectedPaths,
     canDisableNamespaces: true,
-    isSuperuser,
+    isSuperuser: process.getuid?.() === 0,
   };
   const commands = await tried(settings);
   const exposed = homeDirs.find((home) => isInside(workspaceDir, home));

@@ -2,7 +2,7 @@
 import type { ChildProcess } from "node:child_process";
 import { closeSync } from "node:fs";
 import type { Readable, Writable } from "node:stream";
-import { setTimeout as delay } from "node:timers/promises";
+import { setImmediate as eventLoopTurn, setTimeout as delay } from "node:timers/promises";
 import { CommandInput } from "./command-input.ts";
 import type { CommandSandbox, Launch } from "./command-sandbox.ts";
 import { endLeftOver, endProcesses, interruptProcesses } from "./end-processes.ts";
@@ -141,6 +141,8 @@ export class CommandProcess implements CommandIdentity {
     for (let before = -1; !this.#closed && before !== this.#bytes && this.#bytes < end; ) {
       before = this.#bytes;
       await delay(drainIdleMs);
+      // Where much else is done meanwhile, nobody has looked at the pipe before this.
+      await eventLoopTurn();
     }
     this.#output.destroy();
   }

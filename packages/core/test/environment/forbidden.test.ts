@@ -178,6 +178,21 @@ describe("what is forbidden", () => {
     });
   });
 
+  test("is forbidden also below a directory with a line feed in its name", async () => {
+    const { environment, workspaceDir } = await createGuarded();
+    await mkdir(join(workspaceDir, "two\nlines"));
+    for (const name of [".secrets.toml", "tls\n.key", "open"]) {
+      await writeFile(join(workspaceDir, "two\nlines", name), "content\n");
+    }
+    const read = (name: string) => run(environment, "read_file", { file_path: `two\nlines/${name}` });
+    expect((await read(".secrets.toml")).output).toContain("is not allowed");
+    expect((await read("tls\n.key")).output).toContain("is not allowed");
+    expect((await read("open")).output).toContain("content");
+    const found = await run(environment, "search_files", { pattern: "content" });
+    expect(found.output).not.toContain("tls");
+    expect(found.output).not.toContain(".secrets");
+  });
+
   test("a file with a second name is open where neither of them is forbidden", async () => {
     const { environment, root, workspaceDir } = await createGuarded();
     await link(join(workspaceDir, "open.txt"), join(workspaceDir, "sub/second.txt"));

@@ -28,7 +28,8 @@ export function forbiddenMatcher(glob: string): NameMatcher {
   const folded = foldedCase(glob);
   const pattern = folded.replace(/^\.?\//, "").replace(/\/+$/, "");
   const isAnchored = pattern.includes("/") || /^\.?\//.test(folded);
-  const matches = picomatch(isAnchored ? pattern : `**/${pattern}`, { dot: true });
+  // A line feed in a name is a character like any other.
+  const matches = picomatch(isAnchored ? pattern : `**/${pattern}`, { dot: true, flags: "s" });
   return (path) => {
     const name = foldedCase(path);
     const bare = trimmed(name);

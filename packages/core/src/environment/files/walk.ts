@@ -40,7 +40,7 @@ export function* walk({ guard, root }: WalkOptions): Generator<WalkedEntry> {
 export function globMatcher(root: string, glob: string | undefined): (path: string) => boolean {
   if (glob === undefined) return () => true;
   const pattern = glob.replace(/^\.?\//, "");
-  const matches = picomatch(pattern, { dot: true });
+  const matches = picomatch(pattern, { dot: true, flags: "s" });
   if (!pattern.includes("/")) return (path) => matches(basename(path));
   return (path) => matches(relative(root, path).split(sep).join("/"));
 }

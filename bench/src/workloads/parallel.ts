@@ -36,7 +36,7 @@ export async function parallelCalls(): Promise<Figure[]> {
         await session.dispose();
         return ms;
       },
-      12,
+      40,
     );
     const ratio = workload / floor;
     return [

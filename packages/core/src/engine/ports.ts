@@ -119,8 +119,8 @@ export interface EnvironmentInterface {
  */
 export interface TraceSink {
   write(message: OmniMessage): Promise<void>;
-  /** Several records at once, where that is cheaper. Calls of either never overlap. */
-  writeAll?(messages: readonly OmniMessage[]): Promise<void>;
+  /** Several records at once, where that is cheaper; `undefined` when they are kept already. Calls of either never overlap. */
+  writeAll?(messages: readonly OmniMessage[]): Promise<void> | undefined;
   /** The next write opens the next model context. */
   rotate(): Promise<void>;
 }

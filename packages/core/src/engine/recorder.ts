@@ -13,9 +13,9 @@ import type { Clock, TraceSink } from "./ports.ts";
 interface Entry {
   message: OmniMessage;
   isShown: boolean;
+  /** What is not, is only shown. */
+  isRecord: boolean;
   onRecorded: (() => void) | undefined;
-  /** Absent for what is only shown. */
-  resolve: (() => void) | undefined;
 }
 
 interface RecordOptions {
@@ -70,19 +70,21 @@ export class Recorder {
   show(message: OmniMessage): void {
     this.segments.track(message);
     if (!this.#isWriting) this.#outbox?.push(message);
-    else this.#pending.push({ message, isShown: true, onRecorded: undefined, resolve: undefined });
+    else this.#pending.push({ message, isShown: true, isRecord: false, onRecorded: undefined });
   }
 
   /** Resolves once the record is in the Trace and on its way to the reader. Never rejects. */
-  record(message: OmniMessage, options: RecordOptions = {}): Promise<void> {
-    const { isShown = true, onRecorded } = options;
+  record(message: OmniMessage, options: { isShown?: boolean } = {}): Promise<void> {
+    return new Promise((onRecorded) => this.add(message, { ...options, onRecorded }));
+  }
+
+  /** `record`, for those who do not wait. */
+  add(message: OmniMessage, { isShown = true, onRecorded }: RecordOptions = {}): void {
     if (isShown) this.segments.track(message);
-    return new Promise((resolve) => {
-      this.#pending.push({ message, isShown, onRecorded, resolve });
-      if (this.#isWriting) return;
-      this.#isWriting = true;
-      whenSettled(this.#writeSoon);
-    });
+    this.#pending.push({ message, isShown, isRecord: true, onRecorded });
+    if (this.#isWriting) return;
+    this.#isWriting = true;
+    whenSettled(this.#writeSoon);
   }
 
   /** Both kinds of message, as they come from a model or a tool. */
@@ -130,37 +132,46 @@ export class Recorder {
     while (this.#pending.length > 0) {
       const batch = this.#pending;
       this.#pending = [];
-      await this.#writeBatch(batch);
-      for (const { message, isShown, onRecorded, resolve } of batch) {
-        if (resolve !== undefined) this.#ledger.apply(message);
+      const written = this.#writeBatch(batch);
+      if (written !== undefined) await written;
+      for (const { message, isShown, isRecord, onRecorded } of batch) {
+        if (isRecord) this.#ledger.apply(message);
         if (isShown) this.#outbox?.push(message);
         onRecorded?.();
-        resolve?.();
       }
     }
     this.#isWriting = false;
     for (const wake of this.#wakeOnIdle.splice(0)) wake();
   }
 
-  /** Together where the sink can, but for records on which an effect waits. */
+  /** Together where the sink can. `undefined` when there is nothing to wait for: most disks are quicker than a promise. */
   #writeBatch(batch: readonly Entry[]): Promise<void> | undefined {
-    const records = batch.filter((entry) => entry.resolve !== undefined).map((entry) => entry.message);
-    const [first] = records;
-    if (this.#sink === undefined || first === undefined) return undefined;
-    return records.length === 1 ? this.#write(first) : this.#writeAll(records);
+    const records: OmniMessage[] = [];
+    for (const { message, isRecord } of batch) if (isRecord) records.push(message);
+    if (this.#sink === undefined || records.length === 0) return undefined;
+    if (this.#sink.writeAll === undefined || this.#isFailing) return this.#writeEach(records);
+    try {
+      const written = this.#sink.writeAll(records);
+      return written && this.#writtenTogether(records, written);
+    } catch (error) {
+      return this.#writtenTogether(records, Promise.reject(error));
+    }
   }
 
-  async #writeAll(records: readonly OmniMessage[]): Promise<void> {
-    let unwritten = records;
-    if (this.#sink?.writeAll !== undefined && !this.#isFailing) {
-      try {
-        return await this.#orAbandoned(this.#sink.writeAll(records));
-      } catch (error) {
-        this.#tellOutage(error, records.some(isLastWord));
-        unwritten = records.filter(allowsTool);
-      }
+  async #writtenTogether(records: readonly OmniMessage[], written: Promise<void>): Promise<void> {
+    try {
+      await this.#orAbandoned(written);
+    } catch (error) {
+      this.#tellOutage(
+        error,
+        records.some((record) => isLastWord(record) || mustBeKept(record, error)),
+      );
+      await this.#writeEach(records.filter((record) => mustBeKept(record, error)));
     }
-    for (const message of unwritten) await this.#write(message);
+  }
+
+  async #writeEach(records: readonly OmniMessage[]): Promise<void> {
+    for (const message of records) await this.#write(message);
   }
 
   async #write(message: OmniMessage): Promise<void> {
@@ -171,7 +182,7 @@ export class Recorder {
         this.#isFailing = false;
         return;
       } catch (error) {
-        const mustWait = allowsTool(message) && blocksEffects(error);
+        const mustWait = mustBeKept(message, error);
         this.#tellOutage(error, mustWait || isLastWord(message));
         if (!mustWait) return;
         const wait = new AbortController();
@@ -202,7 +213,7 @@ export class Recorder {
     // Kept by the sink like any other record; shown behind the message that met the failure, unless that one must wait
     // or nothing may follow it.
     if (isUrgent) this.#outbox?.push(notice);
-    this.#pending.unshift({ message: notice, isShown: !isUrgent, onRecorded: undefined, resolve: () => undefined });
+    this.#pending.unshift({ message: notice, isShown: !isUrgent, isRecord: true, onRecorded: undefined });
   }
 }
 
@@ -213,6 +224,11 @@ function allowsTool(message: OmniMessage): boolean {
 /** Nothing is shown behind it. */
 function isLastWord(message: OmniMessage): boolean {
   return message.payload.type === "abort";
+}
+
+/** Nothing may be done before it is. */
+function mustBeKept(message: OmniMessage, error: unknown): boolean {
+  return allowsTool(message) && blocksEffects(error);
 }
 
 function blocksEffects(error: unknown): boolean {

@@ -164,10 +164,10 @@ class ModelReader implements OpenRequest {
     if (isPayload(message, "token_usage")) {
       this.isCommitted = true;
       const counts = withRequest(ledger, countsOf(message.payload.request));
-      void recorder.record({ ...message, payload: { ...message.payload, ...counts } });
+      recorder.add({ ...message, payload: { ...message.payload, ...counts } });
     } else if (isOfModel(message)) {
       parseOmniMessage(message);
-      void recorder.record(message, { onRecorded: () => this.#onRecorded(message) });
+      recorder.add(message, { onRecorded: () => this.#onRecorded(message) });
     }
   }
 

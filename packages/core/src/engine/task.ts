@@ -90,10 +90,12 @@ async function runTurn(run: Run): Promise<TurnFailure | undefined> {
 /** Waits until the reader has reacted to everything he was shown, then writes what has ended and was said meanwhile. */
 async function deliverSteering(run: Run): Promise<void> {
   await run.interruption.until(run.outbox.drained());
-  const { inbox, recorder, build } = run.parts;
-  // Together: an interrupt in the middle must not lose the rest.
-  const reported = recordReports(run);
-  await Promise.all([reported, ...inbox.drain().map((text) => recorder.record(build.userText(steeringText(text))))]);
+  const { inbox, reports, recorder, build } = run.parts;
+  if (!reports.isEmpty || !inbox.isEmpty) {
+    // Together: an interrupt in the middle must not lose the rest.
+    const reported = recordReports(run);
+    await Promise.all([reported, ...inbox.drain().map((text) => recorder.record(build.userText(steeringText(text))))]);
+  }
   run.interruption.check();
 }
 

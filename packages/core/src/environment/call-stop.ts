@@ -51,8 +51,8 @@ export class CallStop {
   }
 
   /** What the promise gives, or `undefined` when the tool was told to stop and did not settle. One at a time. */
-  async settled<T>(promise: PromiseLike<T>): Promise<{ value: T } | undefined> {
-    if (this.#settleOver) return undefined;
+  settled<T>(promise: PromiseLike<T>): Promise<{ value: T } | undefined> {
+    if (this.#settleOver) return Promise.resolve(undefined);
     return new Promise((resolve, reject) => {
       this.#onSettleOver = () => resolve(undefined);
       promise.then((value) => resolve({ value }), reject);

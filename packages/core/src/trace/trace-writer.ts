@@ -88,11 +88,11 @@ export class TraceWriter implements TraceSink {
       const held = this.#held.find(message);
       if (held !== undefined) return this.#waitFor(held);
     }
-    return this.writeAll([message]);
+    return this.writeAll([message]) ?? written;
   }
 
-  /** As `write`, for several records in one go. */
-  writeAll(messages: readonly OmniMessage[]): Promise<void> {
+  /** As `write`, for several records in one go; `undefined` when they are with the operating system. */
+  writeAll(messages: readonly OmniMessage[]): Promise<void> | undefined {
     if (this.#closing !== undefined) return Promise.reject(new TraceError("closed", "the trace is closed"));
     let entries: Entry[];
     try {
@@ -121,7 +121,7 @@ export class TraceWriter implements TraceSink {
     this.#target = { index: this.#target.index + 1, isNew: true };
   }
 
-  #writeNow(entries: readonly Entry[], startMs: number): Promise<void> {
+  #writeNow(entries: readonly Entry[], startMs: number): Promise<void> | undefined {
     let done = 0;
     try {
       const descriptor = this.#output.open(this.#target);
@@ -131,7 +131,7 @@ export class TraceWriter implements TraceSink {
       while (done < length) done += taken(this.#disk.writeSync(descriptor, bytes, done, length - done));
       const endMs = this.#disk.nowMs();
       this.#pace.note(endMs - startMs, endMs);
-      return written;
+      return undefined;
     } catch (error) {
       return Promise.reject(this.#holdUnwritten(entries, done, error));
     }

@@ -1,4 +1,4 @@
-import { isPayload, type OmniMessage } from "@coxswain/core";
+import { isPartial, isPayload, type OmniMessage } from "@coxswain/core";
 import { scriptedLLM, type ScriptedStep } from "@coxswain/testing";
 import { describe, expect, it } from "vitest";
 import { allow, ask, collect, outline, sent, setUp } from "./support.ts";
@@ -35,6 +35,63 @@ describe("a record that must be kept before its effect", () => {
     expect(outline(await run).at(-1)).toBe("abort");
     expect(bench.clock.sleeping).toEqual([]);
     expect(bench.environment.executed).toEqual([]);
+  });
+});
+
+describe("a Trace that takes several records at once", () => {
+  const twoCalls: ScriptedStep[] = [{ calls: [{ name: "a" }, { name: "a" }] }, { text: "done" }];
+
+  it("tells of an outage while a decision among the records waits for its end", async () => {
+    const bench = setUp(twoCalls, { a: () => "A" });
+    const blocks = Object.assign(new Error("no space left"), { blocksEffects: true });
+    let isFull = true;
+    bench.trace.onWrite = (record) =>
+      isFull && isPayload(record, "approval_decision") ? Promise.reject(blocks) : undefined;
+    Object.assign(bench.trace, {
+      writeAll: async (records: OmniMessage[]) => {
+        for (const record of records) await bench.trace.write(record);
+      },
+    });
+    const shown: OmniMessage[] = [];
+    const run = (async () => {
+      for await (const message of bench.engine.run(ask("go"), { approve: allow })) shown.push(message);
+    })();
+    await bench.clock.nextSleep();
+    expect(outline(shown).at(-1)).toBe("notice");
+    expect(bench.environment.executed).toEqual([]);
+    isFull = false;
+    bench.clock.advance(60_000);
+    await run;
+    expect(bench.environment.executed).toHaveLength(2);
+    expect(outline(shown).filter((line) => line === "notice")).toHaveLength(1);
+  });
+
+  it("may have kept them when it returns, and may throw instead of refusing", async () => {
+    const bench = setUp(twoCalls, { a: () => "A" });
+    let isQuick = true;
+    Object.assign(bench.trace, {
+      writeAll: (records: OmniMessage[]) => {
+        bench.trace.newest.push(...records);
+        if (!isQuick || !records.some((record) => isPayload(record, "tool_call"))) return;
+        isQuick = false;
+        throw diskFull;
+      },
+    });
+    const shown: OmniMessage[] = [];
+    for await (const message of bench.engine.run(ask("go"), { approve: allow })) {
+      if (isPartial(message)) continue;
+      shown.push(message);
+      if (isQuick) expect(bench.trace.newest).toContain(message);
+    }
+    expect(outline(shown)).toContain("notice");
+    expect(outline(shown).slice(-4)).toEqual([
+      "request_begin",
+      "assistant: done",
+      "token_usage",
+      "request_end completed",
+    ]);
+    expect(outline(bench.trace.newest).slice(-4)).toEqual(outline(shown).slice(-4));
+    expect(bench.environment.executed).toHaveLength(2);
   });
 });
 

@@ -109,7 +109,7 @@ export class SimulatedDisk {
     return {
       write: (record) => (isMine() ? this.#submit([record]) : lost),
       ...(this.#mood.takesBatches
-        ? { writeAll: (records: readonly OmniMessage[]) => (isMine() ? this.#submit(records) : lost) }
+        ? { writeAll: (records: readonly OmniMessage[]) => (isMine() ? this.#submitTogether(records) : lost) }
         : {}),
       rotate: () => {
         if (isMine()) this.#rotates = true;
@@ -183,20 +183,33 @@ export class SimulatedDisk {
     return undefined;
   }
 
-  #submit(records: readonly OmniMessage[]): Promise<void> {
+  #submit(records: readonly OmniMessage[], onLanded = (): void => undefined): Promise<void> {
     if (this.#rotates) this.#startNextFile();
     if (records.every((record) => this.#landed.has(record))) {
       for (const record of records) this.#tell(record, true);
       return Promise.resolve();
     }
     return new Promise((resolve, reject) => {
-      this.#queue.push({ records, file: this.#files.length - 1, resolve, reject });
+      const landed = (): void => {
+        onLanded();
+        resolve();
+      };
+      this.#queue.push({ records, file: this.#files.length - 1, resolve: landed, reject });
       this.#mood.writesBeforeHanging -= 1;
       if (this.#mood.writesBeforeHanging < 0) this.hang();
       if (this.#isHanging) return;
       if (!this.#mood.isSlow) this.#next();
       else this.#gates?.add({ kind: "disk", label: `writes ${describe(records)}`, open: () => this.#next() });
     });
+  }
+
+  /** `undefined` when they have landed: a quick disk has nobody wait. */
+  #submitTogether(records: readonly OmniMessage[]): Promise<void> | undefined {
+    let haveLanded = false;
+    const landing = this.#submit(records, () => {
+      haveLanded = true;
+    });
+    return haveLanded ? undefined : landing;
   }
 
   #startNextFile(): void {
